@@ -17,7 +17,6 @@
 #include "base/parallel_for.hpp"
 #include "scenarios/reader/read_step_layout.hpp"
 #include "sim/step/layout_bound.hpp"
-#include "sim/step/layout_space.hpp"
 
 namespace ukemi::analysis {
 namespace {
@@ -28,7 +27,7 @@ constexpr std::size_t wave = 4;
 class Search {
 public:
     Search(const StepDocument& document, std::span<const ConfigOverride> overrides,
-           const SearchProgress& progress)
+           const SearchProgress& progress, sim::LayoutDimensions wide)
         : document_(document), overrides_(overrides.begin(), overrides.end()), progress_(progress) {
         const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(
             document.text, document.file, overrides, scenarios::MemoryCheck::skip);
@@ -50,7 +49,7 @@ public:
         search_.gpus = entry.gpus;
         search_.gpu_memory = entry.gpu_memory;
         for (const sim::LayoutRequest& request :
-             sim::all_layouts(entry.profile, entry.request, search_.workers)) {
+             sim::all_layouts(entry.profile, entry.request, search_.workers, wide)) {
             search_.layouts.push_back({request, need_of(entry, request), {}, 0, {}, {}});
             TriedLayout& layout = search_.layouts.back();
             layout.over = std::max(layout.need.total() - search_.gpu_memory, Bytes{});
@@ -191,8 +190,9 @@ std::size_t LayoutSearch::count(bool (*of_kind)(const TriedLayout&)) const {
 }
 
 LayoutSearch search_layouts(const StepDocument& document, std::span<const ConfigOverride> overrides,
-                            std::size_t kept, const SearchProgress& progress) {
-    return Search(document, overrides, progress).run(kept);
+                            std::size_t kept, const SearchProgress& progress,
+                            sim::LayoutDimensions wide) {
+    return Search(document, overrides, progress, wide).run(kept);
 }
 
 std::vector<ConfigOverride> layout_overrides(const TriedLayout& layout) {

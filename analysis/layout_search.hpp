@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analysis/simulated_steps.hpp"
+#include "sim/step/layout_space.hpp"
 
 namespace ukemi::analysis {
 
@@ -47,7 +48,8 @@ bool is_too_large(const TriedLayout& layout);
 // how many layouts are bounded, and then how many of those that fit are decided.
 using SearchProgress = std::function<void(std::size_t done, std::size_t total)>;
 LayoutSearch search_layouts(const StepDocument& document, std::span<const ConfigOverride> overrides,
-                            std::size_t kept, const SearchProgress& progress = {});
+                            std::size_t kept, const SearchProgress& progress = {},
+                            sim::LayoutDimensions wide = {});
 
 // What makes a scenario of one job have this layout.
 std::vector<ConfigOverride> layout_overrides(const TriedLayout& layout);

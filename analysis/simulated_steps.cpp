@@ -89,6 +89,7 @@ json job_json(const SimulatedVariant& variant, std::size_t number) {
         {"name", summary.name},
         {"model", entry.model},
         {"workers", summary.workers},
+        {"learners", entry.job.learners},
         {"samples_per_step", summary.samples_per_step},
         {"layout", words_of(entry.request)},
         {"bytes_per_gpu",
@@ -164,6 +165,7 @@ std::string words_of(const sim::LayoutRequest& request) {
             text += fmt::format(", {} prefetched", request.prefetch);
         }
     }
+    if (request.expert > 1) text += fmt::format(", experts on {} replicas", request.expert);
     if (request.split_dense) text += ", fully connected layers split";
     if (request.synchronised_norm) text += ", batch normalisation synchronised";
     return text;

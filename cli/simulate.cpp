@@ -27,7 +27,7 @@ struct SimulateOptions {
     OutputOptions output;
     std::string perfetto;
     std::int64_t traced_steps = 2;
-    std::string search;
+    std::vector<std::string> search;
     std::size_t runners_up = 4;
 };
 
@@ -101,7 +101,7 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
     if (job.workload) return print_workload(entry, result, summary);
     fmt::print("\njob {}: {} on {} worker{} ({}), batch {} x {} = {}\n", job.name, entry.model,
                job.workers.size(), job.workers.size() == 1 ? "" : "s", entry.gpus, job.batch,
-               job.replicas() * job.accumulation, job.samples_per_step());
+               job.replicas() * job.accumulation * job.learners, job.samples_per_step());
     if (job.layout) fmt::print("  {}\n", analysis::words_of(entry.request));
     const sim::MemoryNeed& need = entry.memory.need;
     fmt::print("  {:.4g} GB a GPU: {:.4g} weights, {:.4g} gradients, {:.4g} optimiser, {:.4g} kept",
@@ -174,10 +174,18 @@ std::optional<analysis::LayoutSearch> search(const SimulateOptions& options,
     if (!options.variation.varied.empty() || !document.varied.empty()) {
         throw InputError("--search", "", "is for one scenario: leave out --vary");
     }
+    const auto asked = [&](std::string_view word) {
+        return std::ranges::find(options.search, word) != options.search.end();
+    };
+    if (!asked("layouts")) {
+        throw InputError("--search", "",
+                         "expected \"layouts\", and beside it what else may change");
+    }
     const std::size_t kept = options.runners_up + 1;
     ProgressLine line("layouts");
     analysis::LayoutSearch found = analysis::search_layouts(
-        document, overrides, kept, [&](std::size_t done, std::size_t total) { line(done, total); });
+        document, overrides, kept, [&](std::size_t done, std::size_t total) { line(done, total); },
+        {asked("context"), asked("shard"), asked("expert")});
     line.clear();
     for (ConfigOverride& one : analysis::layout_overrides(found.layouts.front())) {
         overrides.push_back(std::move(one));
@@ -250,8 +258,11 @@ void add_simulate(CLI::App& app) {
         ->capture_default_str();
     command
         ->add_option("--search", options->search,
-                     "layouts: which layout is the fastest that fits; its step is then shown")
-        ->check(CLI::IsMember({"layouts"}));
+                     "layouts: which layout is the fastest that fits; its step is then shown. "
+                     "layouts,context,shard,expert: of all context degrees, of all that replicas "
+                     "can divide, and of experts on one or on all of them, too")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"layouts", "context", "shard", "expert"}));
     command->add_option("--runners-up", options->runners_up, "how many more layouts are shown")
         ->check(CLI::Range(0, 1000))
         ->capture_default_str();

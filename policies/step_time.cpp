@@ -30,12 +30,12 @@ Int128 exchange_in(const TimeBySize& times, std::int32_t workers) {
 }
 
 // What the whole step of a group takes longer than computing and `coding`.
-Int128 exposed_of(const std::vector<GroupTime>& groups, const StepTime& time, std::int64_t batch,
-                  std::int32_t workers, Duration coding = {}) {
+Int128 exposed_of(const std::vector<GroupTime>& groups, const std::vector<BatchTime>& compute,
+                  std::int64_t batch, std::int32_t workers, Duration coding = {}) {
     const Int128 whole = nanoseconds_for_size(groups, workers, [batch](const GroupTime& group) {
         return compute_of(group.steps, batch);
     });
-    return std::max<Int128>(whole - compute_of(time.compute, batch) - coding.raw(), 0);
+    return std::max<Int128>(whole - compute_of(compute, batch) - coding.raw(), 0);
 }
 
 }  // namespace
@@ -63,8 +63,30 @@ struct Parts {
     const CodecTime* row = nullptr;
 };
 
+// Several learners on each GPU, of whom whole steps are known. No codec is priced with them.
+Parts parts_of_learners(const LearnerSteps& row, const Plan& plan, std::int32_t workers) {
+    std::int64_t samples = (samples_per_step(plan, workers) - 1) / workers + 1;
+    samples = (samples - 1) / plan.learners_per_gpu + 1;
+    const std::int64_t micro_steps =
+        std::max<std::int64_t>(plan.accumulation, (samples - 1) / row.worker_batch_max + 1);
+    const std::int64_t batch = (samples - 1) / micro_steps + 1;
+    Parts parts;
+    parts.compute = compute_of(row.compute, batch) * micro_steps;
+    if (plan.learners_per_gpu > row.learners) {
+        parts.compute = parts.compute * plan.learners_per_gpu / row.learners;
+    }
+    parts.communication = exposed_of(row.groups, row.compute, batch, workers);
+    return parts;
+}
+
 Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     INVARIANT(workers >= 1);
+    if (!time.learner_steps.empty() && plan.learners_per_gpu > 1) {
+        const auto last = std::ssize(time.learner_steps) - 1;
+        const auto index = std::min<std::ptrdiff_t>(plan.learners_per_gpu - 2, last);
+        return parts_of_learners(time.learner_steps[static_cast<std::size_t>(index)], plan,
+                                 workers);
+    }
     // Of the slowest worker: the one with the remainder of a batch that does not divide.
     std::int64_t samples = (samples_per_step(plan, workers) - 1) / workers + 1;
     const bool side_by_side = !time.learner_speeds.empty() && plan.learners_per_gpu > 1;
@@ -89,7 +111,7 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     parts.row = workers > 1 ? codec_time(time, plan) : nullptr;  // alone nothing is sent
     if (parts.row != nullptr && !parts.row->groups.empty()) {
         parts.communication =
-            exposed_of(parts.row->groups, time, batch, workers, parts.row->encoding);
+            exposed_of(parts.row->groups, time.compute, batch, workers, parts.row->encoding);
     } else if (parts.row != nullptr) {
         parts.communication = time_for_size(parts.row->synchronisation, workers).raw();
     } else if (exchange != time.exchanges.end()) {
@@ -97,7 +119,7 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     } else if (time.groups.empty()) {
         parts.communication = exchange_in(time.synchronisation, workers);
     } else {
-        parts.communication = exposed_of(time.groups, time, batch, workers);
+        parts.communication = exposed_of(time.groups, time.compute, batch, workers);
     }
     parts.encoding = parts.row != nullptr ? parts.row->encoding.raw() : 0;
     return parts;

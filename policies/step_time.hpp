@@ -51,6 +51,15 @@ struct ExchangeTime {
     TimeBySize times;
 };
 
+// Steps of machines with several learners on each GPU, by the batch that a machine has of one
+// learner on each: what `compute` and `groups` of a StepTime are of one.
+struct LearnerSteps {
+    std::int32_t learners = 2;
+    std::int64_t worker_batch_max = 1;
+    std::vector<BatchTime> compute;
+    std::vector<GroupTime> groups;
+};
+
 struct StepTime {
     // In increasing order of batch, at least one point: straight in between; above the last, the
     // last two points' line goes on (or the time grows with the batch, if there is one); below the
@@ -71,6 +80,9 @@ struct StepTime {
     // with one; flat beyond. `compute` is then of one learner's batch. Empty: several learners on a
     // GPU take as long as one that has all their samples.
     std::vector<std::int32_t> learner_speeds;
+    // Of two, three, … learners, without a gap; beyond the last, as many samples a second as with
+    // it. Not empty: takes the place of the speeds.
+    std::vector<LearnerSteps> learner_steps;
 };
 
 // The row of the Plan's codec at its level; null if it is `none` or has no row.

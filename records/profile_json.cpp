@@ -158,7 +158,26 @@ json step_time_json(const policies::StepTime& time) {
                                        {"times", sized_times_json(row.times)}});
     }
     if (!time.learner_speeds.empty()) object["learner_speeds_per_mille"] = time.learner_speeds;
+    for (const policies::LearnerSteps& row : time.learner_steps) {
+        object["learner_steps"].push_back({{"learners", row.learners},
+                                           {"worker_batch_max", row.worker_batch_max},
+                                           {"compute", batch_times_json(row.compute)},
+                                           {"groups", group_times_json(row.groups)}});
+    }
     return object;
+}
+
+policies::LearnerSteps learner_steps_from(const json& object, std::int32_t learners) {
+    policies::LearnerSteps row;
+    Fields fields(object);
+    fields.integer_from("learners", 2, row.learners);
+    fields.integer_from("worker_batch_max", std::int64_t{1}, row.worker_batch_max);
+    row.compute = batch_times_from(fields, "compute");
+    read_group_times(fields, row.groups);
+    fields.finish();
+    if (row.learners != learners) Fields::refuse("learners", "two, three, and so on");
+    if (row.groups.empty()) Fields::refuse("groups", "at least one");
+    return row;
 }
 
 policies::StepTime step_time_from(const json& object) {
@@ -179,6 +198,10 @@ policies::StepTime step_time_from(const json& object) {
         time.exchanges.push_back(std::move(row));
     });
     read_learner_speeds(fields, time.learner_speeds);
+    fields.list("learner_steps", [&](const json& row) {
+        const auto learners = static_cast<std::int32_t>(time.learner_steps.size()) + 2;
+        time.learner_steps.push_back(learner_steps_from(row, learners));
+    });
     fields.finish();
     return time;
 }

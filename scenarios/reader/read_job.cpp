@@ -97,13 +97,20 @@ void read_communication(ConfigReader& config, sim::JobSpec& job) {
 void read_learner_speeds(ConfigReader& job, policies::JobProfile& profile,
                          const policies::Plan& plan) {
     refuse_old_key(job, "learners", "it as \"learner_speeds\": {\"1\": 1, \"2\": 1.6}");
+    const bool simulated = profile.step_time && !profile.step_time->learner_steps.empty();
+    if (simulated && plan.global_batch > 0) {
+        job.fail("batch",
+                 "expected \"batch_per_worker\" in its place: each of the \"learners\" at "
+                 "step_time has one");
+    }
     if (!job.has("learner_speeds")) return;
     if (plan.global_batch > 0) {
         job.fail("learner_speeds", "goes with \"batch_per_worker\": each has a batch");
     }
     if (profile.step_time && !profile.step_time->groups.empty()) {
         job.fail("learner_speeds",
-                 "stands beside \"simulated\" at step_time: expected one of them");
+                 "stands beside \"simulated\" at step_time: expected it as \"learners\" there, how "
+                 "many there may be");
     }
     std::vector<std::int32_t>& speeds =
         profile.step_time ? profile.step_time->learner_speeds : profile.learner_speeds;

@@ -211,9 +211,14 @@ policies::StepTime read_simulated(ConfigReader& step_time, const std::filesystem
         config.fail("batches", fmt::format("expected 1 to {} batches of one GPU, found {}",
                                            batches_most, batches.size()));
     }
+    constexpr std::int64_t learners_most = 16;
+    const std::int64_t learners = config.integer("learners", 1, learners_most, 1);
     config.finish();
     const std::string where = fmt::format("{}: at {}", config.file(), config.path());
     policies::StepTime time = simulated_steps(file, batches, machines, where);
+    for (std::int32_t count = 2; count <= learners; ++count) {
+        time.learner_steps.push_back(simulated_learners(file, batches, machines, count, where));
+    }
     read_simulated_codecs(step_time, time, [&](const policies::CodecChoice& choice) {
         return simulated_codec(file, batches, machines, choice, where);
     });

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -25,6 +26,14 @@ sim::ModelProfile read_transformer(ConfigReader& config, const std::string& name
     shape.positions = shape.sequence_length;
     shape.gated = config.flag("gated", false);
     shape.flash = config.flag("flash_attention", false);
+    constexpr std::int64_t experts_most = 4096;
+    shape.experts = config.integer("experts", 1, experts_most, 1);
+    shape.experts_per_token = config.integer("experts_per_token", 1, experts_most,
+                                             std::min<std::int64_t>(shape.experts, 2));
+    if (shape.experts_per_token > shape.experts) {
+        config.fail("experts_per_token", fmt::format("expected at most the {} experts, found {}",
+                                                     shape.experts, shape.experts_per_token));
+    }
     if (shape.hidden % shape.heads != 0) {
         config.fail("heads", fmt::format("expected a divisor of the hidden size {}, found {}",
                                          shape.hidden, shape.heads));

@@ -168,6 +168,49 @@ struct PassTime {
     Duration update;  // of a layout, played by itself after the gradients' sums
 };
 
+// {"count": 4, "sharing": "in_turn"}, or a number of them that are side by side.
+sim::LearnerRule read_learners(ConfigReader& config) {
+    sim::LearnerRule rule;
+    if (!config.has("learners")) return rule;
+    constexpr std::int64_t most = 64;
+    if (!config.is_object("learners")) {
+        rule.count = config.integer("learners", 1, most);
+        return rule;
+    }
+    ConfigReader learners = config.object("learners");
+    rule.count = learners.integer("count", 1, most);
+    rule.sharing = learners.choice<sim::LearnerSharing>("sharing", sim::learner_sharing_names,
+                                                        sim::learner_sharing_names.front());
+    learners.finish();
+    return rule;
+}
+
+// A step of all learners of a GPU, and in the entry's words what bounds it.
+Duration learners_time(const sim::LearnerStep& step, StepJobEntry& entry) {
+    entry.curve += fmt::format(
+        "; {} learners {}: {:.4g} ms alone, {:.4g} ms of the device, bound by {}",
+        entry.learners.count,
+        entry.learners.sharing == sim::LearnerSharing::in_turn ? "in turn" : "side by side",
+        1e3 * step.alone_s, 1e3 * step.device_s, sim::bound_of(step, entry.learners));
+    return seconds(sim::round_seconds(step, entry.learners));
+}
+
+PassTime curve_time(const ConfigReader& config, const sim::CostCurve& curve, StepJobEntry& entry) {
+    const Duration time = curve.step_time(entry.job.batch);
+    if (entry.learners.count > 1) {
+        if (!curve.has_device_seconds()) {
+            config.fail("learners",
+                        "expected a \"compute\" of two batches or more, whose "
+                        "difference tells computing from launching");
+        }
+        const double device_s = curve.device_seconds(entry.job.batch);
+        return {learners_time({to_seconds(time), device_s}, entry), {}};
+    }
+    if (entry.request.is_plain()) return {time, {}};
+    const Duration update = std::min(seconds(curve.update_seconds()), time);
+    return {time - update, update};
+}
+
 // With kernels timed one by one, blocks of a layout are as long as the first kind of GPU says.
 PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
                    const sim::ModelProfile& model, const sim::GpuProfile& gpu,
@@ -175,11 +218,7 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
     const bool plain = entry.request.is_plain();
     const auto clock = curves.kernels(gpu, memory.precision, entry.curve);
     if (!clock) {
-        const sim::CostCurve curve = curves.curve(model, gpu, memory.precision, entry.curve);
-        const Duration time = curve.step_time(entry.job.batch);
-        if (plain) return {time, {}};
-        const Duration update = std::min(seconds(curve.update_seconds()), time);
-        return {time - update, update};
+        return curve_time(config, curves.curve(model, gpu, memory.precision, entry.curve), entry);
     }
     if (!sim::has_kernel_shapes(model)) {
         config.fail("compute", fmt::format("{} is counted, and has no shapes of kernels: expected "
@@ -187,9 +226,15 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
                                            model.name));
     }
     const sim::LayerTimes times = sim::layer_times(model, entry.request, *clock);
-    const Duration update =
-        seconds(sim::update_kernels(*clock, model.parameters(), memory.state_values).device_s);
-    if (plain) return {seconds(sim::pass_seconds(times)) + update, {}};
+    const sim::KernelSum updating =
+        sim::update_kernels(*clock, model.parameters(), memory.state_values);
+    const Duration update = seconds(updating.device_s);
+    if (plain) {
+        const Duration alone = seconds(sim::pass_seconds(times)) + update;
+        if (entry.learners.count == 1) return {alone, {}};
+        const double device_s = times.shared_s + updating.shared_s;
+        return {learners_time({to_seconds(alone), device_s}, entry), {}};
+    }
     if (entry.job.compute.empty()) {
         entry.job.layout = sim::make_layout(model, entry.request, place(config, "layout"), &times);
     }
@@ -241,6 +286,7 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
     entry.alone_s = micro_batches_s;
     entry.memory = sim::layout_memory(model, request, memory.rule);
     entry.whole = sim::memory_need(model, job.batch, memory.rule);
+    if (job.learners > 1) entry.memory.need = entry.whole;
     if (request.is_plain()) {
         job.buckets = sim::gradient_buckets(model, request.buckets, request.value_bytes,
                                             place(config, "buckets"));
@@ -357,9 +403,15 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
     job.launch = read_launch(config, defaults.launch);
     entry.codec = read_step_codec(config);
-    const MemoryKind memory = read_memory_kind(config);
-    entry.memory_rule = memory.rule;
+    MemoryKind memory = read_memory_kind(config);
     entry.request = read_step_layout(config, static_cast<std::int64_t>(job.workers.size()));
+    entry.learners = read_learners(config);
+    if (entry.learners.count > 1 && !entry.request.is_plain()) {
+        config.fail("learners", "each has the whole model: expected no \"layout\"");
+    }
+    job.learners = entry.learners.count;
+    memory.rule.learners = job.learners;
+    entry.memory_rule = memory.rule;
     entry.request.micro_batches = job.accumulation;
     entry.request.batch = job.batch;
     entry.request.value_bytes = sim::value_bytes(memory.precision);

@@ -52,6 +52,7 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
     } else if (config->has("prefetch")) {
         config->fail("prefetch", "goes with \"shard\": \"parameters\"");
     }
+    request.expert = static_cast<std::int32_t>(config->integer("expert", 1, 1 << 20, 1));
     config->finish();
     return request;
 }
@@ -72,6 +73,7 @@ std::string layout_text(const sim::LayoutRequest& request) {
     if (request.shard == sim::Shard::parameters) {
         text += fmt::format(R"(, "prefetch": {})", request.prefetch);
     }
+    if (request.expert > 1) text += fmt::format(R"(, "expert": {})", request.expert);
     return text + "}";
 }
 

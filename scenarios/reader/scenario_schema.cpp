@@ -223,7 +223,7 @@ constexpr std::array step_examples = {
         "cross_traffic": [{"from": 0, "to": 1}],
         "job": {"model": {"kind": "transformer", "layers": 4, "hidden": 64, "heads": 4,
                           "vocabulary": 100, "sequence": 16},
-                "batch": 3, "steps": 8, "compute": {"kernels": {}}},
+                "learners": {"count": 2}, "batch": 3, "steps": 8, "compute": {"kernels": {}}},
         "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
     R"({"name": "e", "seed": 6, "cluster": {"machine": "hgx_a100_8", "count": 2},
         "cross_traffic": [{"from": 0, "to": 1}],

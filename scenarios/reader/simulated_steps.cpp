@@ -40,6 +40,7 @@ std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t mac
         refuse("expected no \"layout\" that cuts the model: workers here are replicas");
     }
     if (entry.codec.name != "none") refuse("expected no \"codec\": a Plan says which there is");
+    if (entry.job.learners > 1) refuse("expected no \"learners\": a Plan says how many there are");
     if (entry.job.asynchronous) refuse("expected workers that wait for each other");
     if (entry.job.validation.every > 0) refuse("expected no \"validation\" between the steps");
     if (!scenario.events.links.empty() || !scenario.events.departures.empty()) {
@@ -68,11 +69,29 @@ struct MeanStep {
     sim::CodedBytes coded;
 };
 
+// What a step of the scenario is made of here.
+struct StepAsked {
+    policies::CodecChoice codec;
+    sim::LearnerRule learners = {};
+};
+
+std::vector<ConfigOverride> overrides_of(std::int64_t workers, std::int64_t batch,
+                                         const StepAsked& asked) {
+    std::vector<ConfigOverride> overrides = {{"/job/workers", fmt::format("{}", workers)},
+                                             {"/job/batch", fmt::format("{}", batch)},
+                                             {"/job/codec", policies::text_of(asked.codec)}};
+    if (asked.learners.count > 1) {
+        const auto sharing = static_cast<std::size_t>(asked.learners.sharing);
+        overrides.push_back({"/job/learners", fmt::format(R"({{"count": {}, "sharing": "{}"}})",
+                                                          asked.learners.count,
+                                                          sim::learner_sharing_names[sharing])});
+    }
+    return overrides;
+}
+
 MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std::int64_t batch,
-                   const policies::CodecChoice& codec) {
-    const std::vector<ConfigOverride> overrides = {{"/job/workers", fmt::format("{}", workers)},
-                                                   {"/job/batch", fmt::format("{}", batch)},
-                                                   {"/job/codec", policies::text_of(codec)}};
+                   const StepAsked& asked) {
+    const std::vector<ConfigOverride> overrides = overrides_of(workers, batch, asked);
     const StepScenario scenario = read_step_scenario(file, overrides);
     const sim::StepJob& job = scenario.jobs.front().job;
     const std::vector<sim::StepJob> jobs = {job};
@@ -91,11 +110,11 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
 // Steps of so many machines at each batch of one GPU, which never fall with it.
 policies::GroupTime group_time(const std::filesystem::path& file, std::int32_t count,
                                std::int32_t gpus, std::span<const std::int64_t> batches,
-                               const policies::CodecChoice& codec, std::vector<MeanStep>& steps) {
+                               const StepAsked& asked, std::vector<MeanStep>& steps) {
     policies::GroupTime group{count, {}};
     Duration longest;
     for (const std::int64_t batch : batches) {
-        steps.push_back(mean_step(file, static_cast<std::int64_t>(gpus) * count, batch, codec));
+        steps.push_back(mean_step(file, static_cast<std::int64_t>(gpus) * count, batch, asked));
         longest = std::max(longest, steps.back().whole);
         group.steps.push_back({batch * gpus, longest});
     }
@@ -123,6 +142,37 @@ policies::StepTime simulated_steps(const std::filesystem::path& file,
     return time;
 }
 
+policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
+                                          std::span<const std::int64_t> batches,
+                                          std::int32_t machines, std::int32_t learners,
+                                          std::string_view where) {
+    const StepScenario one = read_step_scenario(file);
+    const std::int32_t gpus = workers_of_a_machine(one, machines, where);
+    const StepAsked asked{{}, {learners, one.jobs.front().learners.sharing}};
+    std::size_t fits = 0;
+    for (; fits < batches.size(); ++fits) {
+        const auto overrides = overrides_of(gpus, batches[fits], asked);
+        // Of the first batch the refusal says why; of later ones it ends them.
+        const MemoryCheck check = fits == 0 ? MemoryCheck::refuse : MemoryCheck::skip;
+        const StepScenario scenario = read_step_scenario(file, overrides, check);
+        const StepJobEntry& entry = scenario.jobs.front();
+        if (entry.memory.need.total() > entry.gpu_memory) break;
+    }
+    policies::LearnerSteps row;
+    row.learners = learners;
+    const auto fitting = batches.first(fits);
+    for (const std::int32_t count : machine_counts(machines)) {
+        std::vector<MeanStep> steps;
+        row.groups.push_back(group_time(file, count, gpus, fitting, asked, steps));
+        if (count > 1) continue;
+        for (std::size_t i = 0; i < fitting.size(); ++i) {
+            row.compute.push_back({fitting[i] * gpus, steps[i].compute});
+        }
+    }
+    row.worker_batch_max = fitting.back() * gpus;
+    return row;
+}
+
 policies::CodecTime simulated_codec(const std::filesystem::path& file,
                                     std::span<const std::int64_t> batches, std::int32_t machines,
                                     const policies::CodecChoice& choice, std::string_view where) {
@@ -134,7 +184,7 @@ policies::CodecTime simulated_codec(const std::filesystem::path& file,
     for (const std::int32_t count : machine_counts(machines)) {
         if (count < 2) continue;  // alone nothing is sent
         std::vector<MeanStep> steps;
-        row.groups.push_back(group_time(file, count, gpus, batches, choice, steps));
+        row.groups.push_back(group_time(file, count, gpus, batches, {choice}, steps));
         if (row.groups.size() > 1) continue;
         row.encoding = steps.front().coded.encode + steps.front().coded.decode;
         row.bytes = steps.front().coded.message.raw();

@@ -27,6 +27,13 @@ policies::StepTime simulated_steps(const std::filesystem::path& file,
                                    std::span<const std::int64_t> batches, std::int32_t machines,
                                    std::string_view where);
 
+// The same with so many learners on each GPU, of each of which `batches` are; those that do not fit
+// so often on it are left out. InputError as above, or if not even the first does.
+policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
+                                          std::span<const std::int64_t> batches,
+                                          std::int32_t machines, std::int32_t learners,
+                                          std::string_view where);
+
 // The same steps with a codec, whose level is one that it has: whole steps of groups, what encoding
 // and decoding take among two machines (what decoding takes longer among more counts as
 // communication), and bytes. No relative error: nothing simulated says it. InputError as above, and

@@ -169,8 +169,8 @@ bool is_step_scenario(const std::filesystem::path& file) {
 }
 
 StepScenario read_step_scenario(const std::filesystem::path& file,
-                                std::span<const ConfigOverride> overrides) {
-    return read_whole_steps(ConfigReader::from_file(file, overrides), file, MemoryCheck::refuse);
+                                std::span<const ConfigOverride> overrides, MemoryCheck memory) {
+    return read_whole_steps(ConfigReader::from_file(file, overrides), file, memory);
 }
 
 StepScenario step_scenario_from_text(std::string_view text, const std::filesystem::path& file,

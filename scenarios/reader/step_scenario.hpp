@@ -17,6 +17,7 @@
 
 #include "base/config_reader.hpp"
 #include "records/run_result.hpp"
+#include "sim/cluster/learner_time.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/step/codec_plan.hpp"
 #include "sim/step/layout_plan.hpp"
@@ -43,6 +44,7 @@ struct StepJobEntry {
     sim::VariableUpdate update = sim::VariableUpdate::all_reduce;
     Bytes most_on_a_server;
     sim::LayoutRequest request;
+    sim::LearnerRule learners;
     sim::LayoutMemory memory;  // of a worker
     sim::MemoryNeed whole;     // if the worker held the whole model, and kept one micro-batch
     sim::MemoryRule memory_rule;
@@ -80,7 +82,8 @@ std::int64_t messages_a_step(const sim::StepJob& job);
 bool is_step_scenario(const std::filesystem::path& file);
 
 StepScenario read_step_scenario(const std::filesystem::path& file,
-                                std::span<const ConfigOverride> overrides = {});
+                                std::span<const ConfigOverride> overrides = {},
+                                MemoryCheck memory = MemoryCheck::refuse);
 StepScenario step_scenario_from_text(std::string_view text, const std::filesystem::path& file,
                                      std::span<const ConfigOverride> overrides = {},
                                      MemoryCheck memory = MemoryCheck::refuse);

@@ -124,6 +124,27 @@ Duration CostCurve::step_time(std::int64_t batch) const {
     return std::max(Duration::of(round_up(step_seconds(batch) * 1e9)), nanoseconds(1));
 }
 
+double CostCurve::device_seconds(std::int64_t batch) const {
+    const auto m = static_cast<double>(batch);
+    if (const auto* affine = std::get_if<Affine>(&form_)) return affine->seconds_a_sample * m;
+    if (const auto* table = std::get_if<Table>(&form_)) {
+        const std::vector<Point>& points = table->points;
+        if (points.size() < 2) return 0;
+        const Point& low = points[points.size() - 2];
+        const Point& high = points.back();
+        const double slope =
+            (high.seconds - low.seconds) / static_cast<double>(high.batch - low.batch);
+        return std::clamp(slope * m, 0.0, step_seconds(batch));
+    }
+    const auto& roofline = std::get<Roofline>(form_);
+    return step_seconds(batch) - (roofline.fixed_s - roofline.update_s);
+}
+
+bool CostCurve::has_device_seconds() const {
+    const auto* table = std::get_if<Table>(&form_);
+    return table == nullptr || table->points.size() > 1;
+}
+
 double CostCurve::samples_per_second(std::int64_t batch) const {
     return static_cast<double>(batch) / step_seconds(batch);
 }

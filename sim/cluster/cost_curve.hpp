@@ -48,6 +48,11 @@ public:
     Duration step_time(std::int64_t batch) const;   // rounded up to a nanosecond, at least one
     double samples_per_second(std::int64_t batch) const;
     double update_seconds() const;  // of a roofline: how much of a step is the update; else 0
+    // What a step takes of the device: all but what it takes whatever the batch. Of a roofline, all
+    // but the launching of layers; of a table, as much as its last two points' line grows from
+    // batch 0. Nothing of a table of one point: `has_device_seconds` says whether it is known.
+    double device_seconds(std::int64_t batch) const;
+    bool has_device_seconds() const;
 
 private:
     struct Affine {

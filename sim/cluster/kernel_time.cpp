@@ -112,13 +112,14 @@ KernelClock::KernelClock(const GpuProfile& gpu, Precision precision, const Kerne
     }
 }
 
-double KernelClock::tiled_seconds(const Gemm& gemm, double share, std::int64_t value_bytes) const {
+KernelClock::Tiled KernelClock::tiled(const Gemm& gemm, double share,
+                                      std::int64_t value_bytes) const {
     const auto blocks_at_once = static_cast<double>(rates_.multiprocessors);
     const double peak = gemm.eight_bits && is_fp8() ? narrow_flops_ : flops_;
     const double flops = peak * share / blocks_at_once;  // of one multiprocessor
     const double l2 = l2_ / blocks_at_once;
     const auto value = static_cast<double>(value_bytes);
-    double best = 0;
+    Tiled best;
     for (const Tile& tile : tiles) {
         const std::int64_t blocks =
             rounded_up(gemm.rows, tile.rows) * rounded_up(gemm.columns, tile.columns) * gemm.batch;
@@ -131,11 +132,14 @@ double KernelClock::tiled_seconds(const Gemm& gemm, double share, std::int64_t v
             if (split > 1 && (!few || gemm.depth / split < least_depth)) continue;
             const std::int64_t waves = rounded_up(blocks * split, rates_.multiprocessors);
             double seconds = static_cast<double>(waves) * tile_s / static_cast<double>(split);
+            double filled = static_cast<double>(blocks) * tile_s / blocks_at_once;
             if (split > 1) {  // partial sums in fp32, written and read
                 const auto sums = static_cast<double>(gemm.rows * gemm.columns * gemm.batch);
-                seconds += 2 * 4 * static_cast<double>(split) * sums / memory_;
+                const double sums_s = 2 * 4 * static_cast<double>(split) * sums / memory_;
+                seconds += sums_s;
+                filled += sums_s;
             }
-            if (best == 0 || seconds < best) best = seconds;
+            if (best.seconds == 0 || seconds < best.seconds) best = {seconds, filled};
         }
     }
     return best;
@@ -153,9 +157,13 @@ KernelSum KernelClock::product_saving(const Gemm& gemm, double saving) const {
         const std::int64_t outputs = gemm.rows * gemm.columns * bytes_a_value_;
         bytes = static_cast<double>(gemm.batch) * static_cast<double>(inputs + outputs);
     }
-    return {std::max(tiled_seconds(gemm, share, value_bytes), bytes / memory_) + rates_.start_s, 1};
+    const Tiled time = tiled(gemm, share, value_bytes);
+    const double moved_s = bytes / memory_;
+    return {std::max(time.seconds, moved_s) + rates_.start_s, 1, std::max(time.filled, moved_s)};
 }
 
-KernelSum KernelClock::traffic(double bytes) const { return {bytes / memory_ + rates_.start_s, 1}; }
+KernelSum KernelClock::traffic(double bytes) const {
+    return {bytes / memory_ + rates_.start_s, 1, bytes / memory_};
+}
 
 }  // namespace ukemi::sim

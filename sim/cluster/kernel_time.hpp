@@ -42,13 +42,18 @@ struct Gemm {
     bool eight_bits = false;   // of its inputs, where the precision is fp8; else bf16 there
 };
 
-// Kernels one after another: what they take on the device, and how many the host launches.
+// Kernels one after another: what they take on the device, and how many the host launches. And what
+// they take of a device that others share: where a kernel's last wave leaves multiprocessors free,
+// or it has fewer blocks than there are, blocks of others compute there; nobody waits for its
+// start.
 struct KernelSum {
     double device_s = 0;
     std::int64_t launches = 0;
+    double shared_s = 0;  // at most device_s
     KernelSum& operator+=(const KernelSum& other) {
         device_s += other.device_s;
         launches += other.launches;
+        shared_s += other.shared_s;
         return *this;
     }
 };
@@ -68,7 +73,11 @@ public:
     bool is_fp8() const { return narrow_flops_ > 0; }
 
 private:
-    double tiled_seconds(const Gemm& gemm, double share, std::int64_t value_bytes) const;
+    struct Tiled {
+        double seconds = 0;  // alone
+        double filled = 0;   // of these, with a block on every multiprocessor
+    };
+    Tiled tiled(const Gemm& gemm, double share, std::int64_t value_bytes) const;
 
     KernelRates rates_;
     double flops_ = 0;         // of the GPU

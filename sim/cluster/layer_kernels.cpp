@@ -53,6 +53,7 @@ public:
     }
 
     LayerKernels feed_forward() {
+        if (shape_.experts > 1) return experts();
         const std::int64_t inner = divided(shape_.inner(), cut_.tensor);
         const double inner_width = static_cast<double>(tokens_ * inner);
         norm();
@@ -66,6 +67,29 @@ public:
             moves_back(value_ * inner_width);
         }
         dense(inner, hidden_, false);
+        dropout_and_residual();
+        return sum_;
+    }
+
+    // As many tokens come from other ranks as go there.
+    LayerKernels experts() {
+        const std::int64_t inner = divided(shape_.inner(), cut_.tensor);
+        const std::int64_t taken = tokens_ * shape_.experts_per_token;
+        const double inner_width = static_cast<double>(taken * inner);
+        const double width = static_cast<double>(tokens_ * hidden_);
+        const double taken_width = static_cast<double>(taken * hidden_);
+        norm();
+        dense(hidden_, shape_.experts, false);
+        small(4, 4);                                                            // which are taken
+        moves(value_ * (width + taken_width), value_ * (width + taken_width));  // sorted
+        of_experts(hidden_, shape_.gated ? 2 * inner : inner, taken);
+        if (shape_.gated) {
+            moves(3 * value_ * inner_width, 5 * value_ * inner_width);
+        } else {
+            moves(2 * value_ * inner_width, 3 * value_ * inner_width);
+        }
+        of_experts(inner, hidden_, taken);
+        moves(value_ * (width + taken_width), value_ * (width + 2 * taken_width));  // weighted sum
         dropout_and_residual();
         return sum_;
     }
@@ -104,7 +128,9 @@ public:
     void accumulate(const LayerCost& layer) {
         if (!cut_.accumulates || layer.parameters == 0) return;
         constexpr int tensors = 6;  // of a half of a block
-        const double parameters = static_cast<double>(divided(layer.parameters, cut_.tensor));
+        const bool apart = std::string_view(layer.name).ends_with(".feed_forward");
+        const double parameters =
+            static_cast<double>(divided(layer.parameters, cut_.tensor * (apart ? cut_.expert : 1)));
         for (int i = 0; i < tensors; ++i) {
             of_weights(clock_.traffic(3 * value_ * parameters / tensors));
         }
@@ -113,7 +139,8 @@ public:
 
 private:
     static KernelSum difference(const KernelSum& whole, const KernelSum& part) {
-        return {whole.device_s - part.device_s, whole.launches - part.launches};
+        return {whole.device_s - part.device_s, whole.launches - part.launches,
+                whole.shared_s - part.shared_s};
     }
     void forward(const KernelSum& kernels) { sum_.forward += kernels; }
     void backward(const KernelSum& kernels) { sum_.backward += kernels; }
@@ -147,6 +174,19 @@ private:
         of_weights(clock_.traffic(value_ * values));
     }
 
+    // So many tokens, as many for each expert that is here.
+    void of_experts(std::int64_t inputs, std::int64_t outputs, std::int64_t taken) {
+        const std::int64_t here = divided(shape_.experts, cut_.expert);
+        const std::int64_t rows = divided(taken, here);
+        forward(clock_.product({rows, outputs, inputs, here, 0, 0, true}));
+        backward(clock_.product({rows, inputs, outputs, here, 0, 0, true}));
+        of_weights(clock_.product({outputs, inputs, rows, here, 0, 0, true}));
+        if (!clock_.is_fp8()) return;  // else made eight bits, as they are and transposed
+        forward(clock_.traffic(4.0 * static_cast<double>(taken * inputs)));
+        forward(clock_.traffic(4.0 * static_cast<double>(here * inputs * outputs)));
+        backward(clock_.traffic(4.0 * static_cast<double>(taken * outputs)));
+    }
+
     // Of all heads at once: sequence × columns from a depth, and the same backward, twice.
     void between_heads(std::int64_t columns, std::int64_t depth) {
         const std::int64_t keys = shape_.sequence_length;
@@ -172,7 +212,7 @@ private:
             const double start_s = clock_.traffic(0).device_s;
             return KernelSum{to_scores * (scores.device_s - start_s) +
                                  from_scores * (values.device_s - start_s) + start_s,
-                             1};
+                             1, to_scores * scores.shared_s + from_scores * values.shared_s};
         };
         forward(one_kernel(1, 1, bytes / 2));
         backward(one_kernel(2, 3, 2 * bytes / 5));

@@ -7,8 +7,9 @@
 // residuals are whole on each, or of 1/t of the tokens (sequence parallelism: Korthikanti et al.
 // 2022). Flash attention is one kernel each way, of two products forward and five backward over
 // half of the pairs (those that a causal mask leaves), which moves its inputs and results only (Dao
-// et al., NeurIPS 2022). A gated inner layer has two products side by side. The loss is a cross
-// entropy in fp32. Other layers: a product with its two backward products, and bytes.
+// et al., NeurIPS 2022). Experts are one product of several matrices, after tokens were sorted. A
+// gated inner layer has two products side by side. The loss is a cross entropy in fp32. Other
+// layers: a product with its two backward products, and bytes.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct KernelCut {
     bool accumulates = false;  // adds gradients to those of earlier micro-batches
     std::int64_t context = 1;  // ranks that have a part of every sample's tokens each
     bool sequence = false;     // norms, dropout and residuals are divided, too, by tokens
+    std::int64_t expert = 1;   // ranks that have a part of the experts each
 };
 
 struct LayerKernels {

@@ -13,7 +13,8 @@ namespace ukemi::sim {
 namespace {
 
 Bytes kept_by_sample(const ModelProfile& model, const MemoryRule& rule) {
-    return rule.bytes_a_value * bytes(model.values_kept) + bytes(model.mask_bytes_kept);
+    return rule.learners *
+           (rule.bytes_a_value * bytes(model.values_kept) + bytes(model.mask_bytes_kept));
 }
 
 }  // namespace
@@ -29,8 +30,9 @@ MemoryRule MemoryRule::of(Precision precision, OptimiserKind optimiser) {
 
 MemoryNeed memory_need(const ModelProfile& model, std::int64_t batch, const MemoryRule& rule) {
     INVARIANT(batch >= 0);
-    const Bytes values = rule.bytes_a_value * bytes(model.parameters());
-    return {values, values, rule.bytes_a_state * bytes(model.parameters()),
+    const std::int64_t parameters = rule.learners * model.parameters();
+    const Bytes values = rule.bytes_a_value * bytes(parameters);
+    return {values, values, rule.bytes_a_state * bytes(parameters),
             batch * kept_by_sample(model, rule), rule.reserve};
 }
 
@@ -48,12 +50,14 @@ void check_memory(const ModelProfile& model, const GpuProfile& gpu, std::int64_t
     const MemoryNeed need = memory_need(model, std::min(batch, batch_bound), rule);
     const std::string largest = most > 0 ? fmt::format("the largest batch that fits is {}", most)
                                          : fmt::format("not even the model fits");
+    const std::string who =
+        rule.learners > 1 ? fmt::format(" of each of {} learners", rule.learners) : "";
     throw InputError(
         where, "",
-        fmt::format("{} with a batch of {} needs {} bytes (parameters, gradients and optimiser {}, "
-                    "kept for the backward pass {}, reserve {}), {} has {}: {}",
-                    model.name, batch, need.total().raw(), need.parameters().raw(), need.kept.raw(),
-                    need.reserve.raw(), gpu.name, gpu.memory.raw(), largest));
+        fmt::format("{} with a batch of {}{} needs {} bytes (parameters, gradients and optimiser "
+                    "{}, kept for the backward pass {}, reserve {}), {} has {}: {}",
+                    model.name, batch, who, need.total().raw(), need.parameters().raw(),
+                    need.kept.raw(), need.reserve.raw(), gpu.name, gpu.memory.raw(), largest));
 }
 
 }  // namespace ukemi::sim

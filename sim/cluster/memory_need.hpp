@@ -20,6 +20,7 @@ struct MemoryRule {
     std::int64_t bytes_a_state = 4;  // of the optimiser, a parameter, its own copy of it included
     std::int64_t bytes_a_value = 4;  // of a weight, a gradient, and what the backward pass needs
     Bytes reserve = mebibytes(1024);
+    std::int64_t learners = 1;  // on the GPU: each has all of the above, and a batch
 
     // fp32: 4 + 4 and 0, 4 or 8 for the optimiser. fp16 and bf16 (mixed precision): 2 + 2, the
     // fp32 master weight 4, and the same state (ZeRO: Rajbhandari et al., SC 2020, section 3.1).

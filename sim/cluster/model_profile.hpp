@@ -47,6 +47,10 @@ struct TransformerShape {
     std::int64_t feed_forward = 0;     // inner width; 0: four times the hidden one
     bool gated = false;                // two inner products, one of which gates the other (SwiGLU)
     bool flash = false;                // scores stay on the chip (FlashAttention)
+    // Of each block as many inner layers, of which every token takes some (Shazeer et al., ICLR
+    // 2017), each as often as the others. 1: no experts.
+    std::int64_t experts = 1;
+    std::int64_t experts_per_token = 1;
 
     std::int64_t head() const { return hidden / heads; }
     std::int64_t kv() const { return kv_heads > 0 ? kv_heads : heads; }
@@ -55,7 +59,8 @@ struct TransformerShape {
 
 // What a block keeps of one sample for the backward pass: values at the step's precision and single
 // bytes, whole on every rank of a tensor group or divided among them (Korthikanti et al., 2022,
-// section 4.1, by inner width and heads). Flash attention keeps a sum in fp32 a head and token.
+// section 4.1, by inner width and heads). Flash attention keeps a sum in fp32 a head and token; of
+// experts, what each token's have, and the token once more for each.
 struct BlockKept {
     std::int64_t whole_values = 0;  // inputs of norms and of products
     std::int64_t whole_bytes = 0;   // masks of dropout

@@ -39,7 +39,8 @@ constexpr std::array simulated{
                    [](const MarketData&, const JobSpec& job) {
                        const auto& step = job.profile.step_time;
                        return !job.profile.learner_speeds.empty() ||
-                              (step && !step->learner_speeds.empty());
+                              (step &&
+                               !(step->learner_speeds.empty() && step->learner_steps.empty()));
                    }},
     SimulatedKnobs{
         {policies::Knob::collective},
@@ -71,7 +72,8 @@ policies::Capabilities simulated_capabilities(const MarketData& market, const Jo
         for (const policies::ExchangeTime& row : step->exchanges) {
             can.synchronisations.push_back(row.synchronisation);
         }
-        can.learners_code = step->learner_speeds.empty();  // their messages are priced as one's
+        // Their messages are priced as one's.
+        can.learners_code = step->learner_speeds.empty() && step->learner_steps.empty();
     }
     can.zones = static_cast<std::uint32_t>(market.zones.size());
     can.instance_types = 1;

@@ -101,14 +101,14 @@ CodecClock::CodecClock(const GpuProfile& gpu, std::string_view where)
 KernelSum CodecClock::passes(double kernels, double values) const {
     if (kernels == 0) return {};
     const KernelSum one = clock_.traffic(4 * values / kernels);
-    return {one.device_s * kernels, static_cast<std::int64_t>(kernels)};
+    return {one.device_s * kernels, static_cast<std::int64_t>(kernels), one.shared_s * kernels};
 }
 
 KernelSum CodecClock::selection(std::int64_t elements) const {
     const auto n = static_cast<double>(std::max<std::int64_t>(elements, 2));
     double seconds = comparison_s_ * n * exact::log(n) / exact::log(2);
     if (element_s_ > 0) seconds = std::min(seconds, many_blocks_s + element_s_ * n);
-    return {seconds, 0};
+    return {seconds, 0, seconds};
 }
 
 // P = M Q, Gram-Schmidt, Q = Mᵀ P; then M' = P Qᵀ, the rest and its copy. A column is squared,
@@ -134,10 +134,11 @@ CodecKernels CodecClock::atomo(double level, const TensorShape& shape, int ranks
     const double d = static_cast<double>(shape.elements());
     const auto kept = std::min(static_cast<std::int64_t>(level), lesser);
     CodecKernels all{passes(8, 2 * d), passes(1, d)};
-    all.encode.device_s += 6 * d * static_cast<double>(lesser) / svd_operations_per_s;
+    const double svd_s = 6 * d * static_cast<double>(lesser) / svd_operations_per_s;
+    all.encode += {svd_s, 0, svd_s};
     KernelSum peer = clock_.product({shape.rows, shape.columns, kept});
     peer += passes(2, 4 * d);
-    all.decode += {peer.device_s * ranks, peer.launches * ranks};
+    all.decode += {peer.device_s * ranks, peer.launches * ranks, peer.shared_s * ranks};
     return all;
 }
 

@@ -10,8 +10,8 @@ namespace ukemi::sim {
 
 LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
                        const KernelClock& clock) {
-    const KernelCut cut{request.batch, request.degrees.tensor, request.micro_batches > 1,
-                        request.context, request.sequence_parallel};
+    const KernelCut cut{request.batch,   request.degrees.tensor,    request.micro_batches > 1,
+                        request.context, request.sequence_parallel, request.expert};
     LayerTimes times;
     for (const LayerCost& layer : model.layers) {
         LayerKernels kernels = layer_kernels(clock, model, layer, cut);
@@ -29,6 +29,7 @@ LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
         times.scores_back.push_back(pass(kernels.scores_back));
         times.weights.push_back(pass(kernels.weights));
         times.whole_s += kernels.forward.device_s + kernels.backward.device_s;
+        times.shared_s += kernels.forward.shared_s + kernels.backward.shared_s;
     }
     return times;
 }

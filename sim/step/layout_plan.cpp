@@ -14,6 +14,26 @@
 namespace ukemi::sim {
 namespace {
 
+void check_experts(const ModelProfile& model, const LayoutRequest& request,
+                   std::string_view where) {
+    if (request.expert == 1) return;
+    const auto refuse = [&](const std::string& problem) { throw InputError(where, "", problem); };
+    const std::int64_t experts = model.transformer ? model.transformer->experts : 1;
+    if (experts % request.expert != 0) {
+        refuse(fmt::format("{} has {} experts a block: no multiple of expert {}", model.name,
+                           experts, request.expert));
+    }
+    if (request.expert != request.holders()) {
+        refuse(
+            fmt::format("experts are divided among all replicas: expected expert 1 or {}, "
+                        "found {}",
+                        request.holders(), request.expert));
+    }
+    if (request.degrees.tensor > 1 || request.context > 1 || request.shard != Shard::none) {
+        refuse("with experts divided, expected tensor 1, context 1 and \"shard\": \"none\"");
+    }
+}
+
 void check(const ModelProfile& model, const LayoutRequest& request, std::string_view where) {
     const auto refuse = [&](const std::string& problem) { throw InputError(where, "", problem); };
     const policies::Layout& degrees = request.degrees;
@@ -24,6 +44,7 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
     if (request.shard != Shard::none && request.split_dense) {
         refuse("\"split_dense\" divides parameters already: expected \"shard\": \"none\"");
     }
+    check_experts(model, request, where);
     if (!model.transformer) {
         if (request.shard == Shard::parameters) {
             refuse(
@@ -209,6 +230,13 @@ private:
         block.exchange = ExchangeKind::tensor_all_reduce;
         block.bytes = activations();
     }
+    // Of a block's experts, on other ranks: each token to those that it takes, or back.
+    void exchange_tokens(std::vector<ModelBlock>& blocks, const LayerCost& layer,
+                         double gradients_ready) const {
+        if (request_.expert == 1 || !is_feed_forward(layer)) return;
+        const Bytes taken = model_.transformer->experts_per_token * activations();
+        blocks.push_back({0, gradients_ready, ExchangeKind::all_to_all, taken});
+    }
     Bytes values(std::int64_t count) const {
         return request_.batch * (request_.value_bytes * bytes(count));
     }
@@ -226,14 +254,18 @@ private:
             block.exchange = ExchangeKind::all_to_all;
             block.bytes = values(dense.outputs);
         }
+        exchange_tokens(stage_.forward, layer, 0);
         add_blocks(stage_.forward, block, layer, true);
+        exchange_tokens(stage_.forward, layer, 0);
     }
 
     void again(const LayerCost& layer) {
         ModelBlock block = block_of(layer, true);
         block.gradients_ready = ready();
         reduce_activations(block, layer);
+        exchange_tokens(stage_.backward, layer, ready());
         add_blocks(stage_.backward, block, layer, true);
+        exchange_tokens(stage_.backward, layer, ready());
     }
 
     // Scores, softmax and the weighted sum.
@@ -276,7 +308,9 @@ private:
             block.exchange = ExchangeKind::reduce_scatter;
             block.bytes = values(dense.inputs);
         }
+        exchange_tokens(stage_.backward, layer, before);
         add_blocks(stage_.backward, block, layer, false);
+        exchange_tokens(stage_.backward, layer, ready());
     }
 
     double ready() const { return stage_flops_ > 0 ? flops_back_ / stage_flops_ : 0; }
@@ -308,7 +342,7 @@ std::vector<DeviceId> LayoutWork::holders_of(std::span<const DeviceId> workers, 
 bool LayoutRequest::is_plain() const {
     return degrees.tensor == 1 && degrees.pipeline == 1 && context == 1 && chunks == 1 &&
            !recompute && !recompute_scores && !sequence_parallel && !synchronised_norm &&
-           !split_dense && shard == Shard::none;
+           !split_dense && shard == Shard::none && expert == 1;
 }
 
 LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,

@@ -14,6 +14,11 @@
 // all layers; keys and values go round in a ring while attention computes, backward with their
 // gradients. Pairs that a causal mask leaves are divided evenly (by cutting twice as fine).
 //
+// Ranks of an expert group have a part of each block's experts (GShard: Lepikhin et al., ICLR
+// 2021): tokens go to those that they take and come back, in an all-to-all before the inner layer
+// and one after it, backward the same; each expert is taken as often as the others. The group is
+// all replicas, so gradients of experts are complete where they are, and not sent.
+//
 // Networks of images may have two other things:
 //   synchronised_norm  a batch normalisation all-reduces a mean and a variance a channel and its
 //                      count forward, two sums a channel backward, in fp32
@@ -59,6 +64,7 @@ struct LayoutRequest {
     bool split_dense = false;
     Shard shard = Shard::none;
     std::int32_t prefetch = 1;  // units of parameters that are gathered ahead
+    std::int32_t expert = 1;    // ranks that divide each block's experts: 1, or all holders()
     std::int64_t value_bytes = 4;
     BucketRule buckets;
 
@@ -81,6 +87,7 @@ struct LayerTimes {
     std::vector<Pass> scores_back;  // of backward
     std::vector<Pass> weights;      // of backward: gradients of weights
     double whole_s = 0;             // of the device, both passes of all layers
+    double shared_s = 0;            // the same on a device that others share (KernelSum)
 };
 
 // InputError(WHERE …) if the model cannot be cut so. With `times`, blocks are shares of their

@@ -37,15 +37,47 @@ void add_schedules(const ModelProfile& model, LayoutRequest request,
     }
 }
 
-}  // namespace
+// As the request has it, or each that its degrees and the model allow.
+void add_shards(const ModelProfile& model, LayoutRequest request, bool all_of_them,
+                std::vector<LayoutRequest>& all) {
+    if (!all_of_them) return add_schedules(model, request, all);
+    for (std::size_t i = 0; i < shard_names.size(); ++i) {
+        request.shard = static_cast<Shard>(i);
+        if (request.shard != Shard::none && (request.holders() == 1 || request.split_dense)) break;
+        if (request.shard == Shard::parameters && !model.transformer) break;
+        add_schedules(model, request, all);
+    }
+}
 
-std::vector<LayoutRequest> all_layouts(const ModelProfile& model, const LayoutRequest& like,
-                                       std::int64_t workers) {
-    const std::int64_t samples = like.batch * like.micro_batches * like.degrees.data;
+std::vector<std::int64_t> contexts_of(const ModelProfile& model, const LayoutRequest& like,
+                                      std::int64_t workers, bool all_of_them) {
+    if (!all_of_them || !model.transformer) return {like.context};
+    std::vector<std::int64_t> contexts;
+    for (const std::int64_t context : divisors_of(workers, degree_most)) {
+        const std::int64_t parts = context == 1 ? 1 : 2 * context;
+        if (model.transformer->sequence_length % parts == 0) contexts.push_back(context);
+    }
+    return contexts;
+}
+
+void add_experts(const ModelProfile& model, LayoutRequest request, LayoutDimensions wide,
+                 std::vector<LayoutRequest>& all) {
+    if (!wide.expert) return add_shards(model, request, wide.shard, all);
+    request.expert = 1;
+    add_shards(model, request, wide.shard, all);
+    const std::int64_t holders = request.holders();
+    const std::int64_t experts = model.transformer ? model.transformer->experts : 1;
+    const bool cut = request.degrees.tensor > 1 || request.context > 1;
+    if (holders == 1 || experts % holders != 0 || cut) return;
+    request.expert = static_cast<std::int32_t>(holders);
+    if (wide.shard) request.shard = Shard::none;
+    if (request.shard == Shard::none) add_schedules(model, request, all);
+}
+
+// Of a context degree, which the request has; `workers` are what it leaves.
+void add_degrees(const ModelProfile& model, LayoutRequest request, std::int64_t samples,
+                 std::int64_t workers, LayoutDimensions wide, std::vector<LayoutRequest>& all) {
     const std::int64_t cut_most = model.transformer ? degree_most : 1;
-    std::vector<LayoutRequest> all;
-    LayoutRequest request = like;
-    workers /= like.context;
     for (const std::int64_t tensor : divisors_of(workers, cut_most)) {
         if (model.transformer &&
             (model.transformer->hidden % tensor != 0 || model.transformer->heads % tensor != 0)) {
@@ -64,10 +96,23 @@ std::vector<LayoutRequest> all_layouts(const ModelProfile& model, const LayoutRe
                 for (const bool again : {false, true}) {
                     if (again && !model.transformer) continue;
                     request.recompute = again;
-                    add_schedules(model, request, all);
+                    add_experts(model, request, wide, all);
                 }
             }
         }
+    }
+}
+
+}  // namespace
+
+std::vector<LayoutRequest> all_layouts(const ModelProfile& model, const LayoutRequest& like,
+                                       std::int64_t workers, LayoutDimensions wide) {
+    const std::int64_t samples = like.batch * like.micro_batches * like.degrees.data;
+    std::vector<LayoutRequest> all;
+    for (const std::int64_t context : contexts_of(model, like, workers, wide.context)) {
+        LayoutRequest request = like;
+        request.context = static_cast<std::int32_t>(context);
+        add_degrees(model, request, samples, workers / context, wide, all);
     }
     return all;
 }

@@ -4,7 +4,9 @@
 // samples of a micro-batch; blocks computed again or not; one_forward_one_backward, and interleaved
 // with every number of chunks. gpipe is left out: it takes as long as one_forward_one_backward and
 // keeps more. Where the request has zero_bubble, it takes the place of the former. A model that is
-// no transformer has micro-batches only.
+// no transformer has micro-batches only. On request, also every context degree that divides the
+// rest of the workers and a sample's tokens, everything that replicas can divide, and experts on
+// every replica or divided among them.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +16,15 @@
 
 namespace ukemi::sim {
 
+struct LayoutDimensions {  // that are the request's own unless they are asked for
+    bool context = false;
+    bool shard = false;
+    bool expert = false;
+};
+
 // The rest of each request is that of `like`, whose batch × micro-batches × replicas are the
 // samples of a step. Degrees, then micro-batches ascend; make_layout() takes all of them.
 std::vector<LayoutRequest> all_layouts(const ModelProfile& model, const LayoutRequest& like,
-                                       std::int64_t workers);
+                                       std::int64_t workers, LayoutDimensions wide = {});
 
 }  // namespace ukemi::sim

@@ -16,7 +16,12 @@ std::int64_t divided(std::int64_t count, std::int64_t by) { return (count + by -
 bool is_replicated(std::string_view tensor) {
     return tensor.find("norm.") != std::string_view::npos || tensor.ends_with("output.bias") ||
            tensor.ends_with("outer.bias") || tensor.ends_with(".position") ||
-           tensor.ends_with(".segment") || tensor.starts_with("pooler.");
+           tensor.ends_with(".segment") || tensor.ends_with("router.weight") ||
+           tensor.starts_with("pooler.");
+}
+
+bool is_of_expert(std::string_view tensor) {
+    return tensor.find(".feed_forward.expert") != std::string_view::npos;
 }
 
 }  // namespace
@@ -87,12 +92,15 @@ void visit_tensors(const ModelProfile& model, const LayerRange& range, const Lay
     std::size_t tensor = 0;
     for (std::size_t i = 0; i < range.end; ++i) {
         const LayerCost& layer = model.layers[i];
-        const bool split = request.split_dense && dense_shape(layer).inputs > 0;
+        const bool split_layer = request.split_dense && dense_shape(layer).inputs > 0;
         for (std::int64_t left = layer.parameters; left > 0; ++tensor) {
             const GradientTensor& whole = model.tensors[tensor];
             left -= whole.elements;
             if (i < range.begin) continue;
-            const std::int64_t parts = split                       ? request.degrees.data
+            const bool elsewhere = request.expert > 1 && is_of_expert(whole.name);
+            const bool split = split_layer || elsewhere;
+            const std::int64_t parts = elsewhere                   ? request.expert
+                                       : split                     ? request.degrees.data
                                        : is_replicated(whole.name) ? 1
                                                                    : request.degrees.tensor;
             visit(layer, whole, divided(whole.elements, parts), split);

@@ -35,6 +35,7 @@ std::int64_t StepJob::samples_per_step() const {
     std::int64_t samples = 0;
     INVARIANT(!__builtin_mul_overflow(batch, accumulation, &samples));
     INVARIANT(!__builtin_mul_overflow(samples, replicas(), &samples));
+    INVARIANT(!__builtin_mul_overflow(samples, learners, &samples));
     return samples;
 }
 
@@ -43,15 +44,16 @@ Duration StepJob::validation_time() const {
         return Duration::of(
             round_nearest(static_cast<double>(compute[rank].raw()) * forward_share));
     };
-    const auto batches = [&](std::int64_t at_once) {
-        return (validation.samples + at_once - 1) / at_once;
+    const auto batches = [&](std::int64_t samples) {
+        return (validation.samples + samples - 1) / samples;
     };
-    if (!validation.distributed) return batches(batch) * forward(0);
+    const std::int64_t at_once = batch * learners;
+    if (!validation.distributed) return batches(at_once) * forward(0);
     Duration slowest;
     for (std::size_t rank = 0; rank < workers.size(); ++rank) {
         slowest = std::max(slowest, forward(rank));
     }
-    return batches(batch * replicas()) * slowest;
+    return batches(at_once * replicas()) * slowest;
 }
 
 StragglerDraws::StragglerDraws(const StepJob& job, const Topology& topology, std::uint64_t seed)

@@ -53,6 +53,8 @@ struct StepJob {
     std::vector<Duration> update;
     std::int64_t batch = 1;         // samples of a worker's micro-batch; of a replica's in a layout
     std::int64_t accumulation = 1;  // micro-batches a step; only the last sends
+    // On each worker: `batch` is of each, `compute` of all (learner_time.hpp); they send their sum.
+    std::int64_t learners = 1;
     std::optional<LayoutWork> layout;  // none: every worker computes the whole model in one go
     // Of the compute time before the first gradient is on its way: the backward pass computes two
     // products for each of the forward's (Paleo: Qi et al., ICLR 2017).

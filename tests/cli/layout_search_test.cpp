@@ -24,6 +24,12 @@ constexpr const char* two_machines = R"({"machine": "p3.8xlarge", "count": 2})";
 constexpr const char* small_model =
     R"({"kind": "transformer", "layers": 4, "hidden": 512, "heads": 4, "vocabulary": 5000,
         "sequence": 256})";
+constexpr const char* expert_model =
+    R"({"kind": "transformer", "layers": 2, "hidden": 256, "heads": 2, "vocabulary": 2000,
+        "sequence": 8, "experts": 4})";
+constexpr const char* tiny_model =
+    R"({"kind": "transformer", "layers": 2, "hidden": 256, "heads": 2, "vocabulary": 2000,
+        "sequence": 64})";
 // Some layouts of it need more than the 16 GB of a V100.
 constexpr const char* large_model =
     R"({"kind": "transformer", "layers": 24, "hidden": 2048, "heads": 16, "vocabulary": 50000,
@@ -40,7 +46,7 @@ struct ByForce {
 
 // Every combination of the keys that a scenario may have, read and simulated by itself: what the
 // reader takes is a layout, what it refuses for its bytes is too large, everything else is none.
-ByForce by_force(const analysis::StepDocument& document, std::int64_t layers) {
+ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bool wide = false) {
     ByForce found;
     const auto play = [&](std::int64_t samples, const std::string& keys, std::int64_t data,
                           std::int64_t batch) {
@@ -62,24 +68,35 @@ ByForce by_force(const analysis::StepDocument& document, std::int64_t layers) {
         found.fastest.push_back({variant.front().jobs.front().step_s.mean,
                                  analysis::words_of(variant.front().scenario.jobs[0].request)});
     };
-    for (std::int64_t tensor = 1; tensor <= 8; ++tensor) {
-        for (std::int64_t pipeline = 1; pipeline <= 8; ++pipeline) {
-            const std::int64_t data = 8 / tensor / pipeline;
-            if (data * tensor * pipeline != 8) continue;
-            for (std::int64_t batch = 1; batch <= 16; ++batch) {
-                for (const bool again : {false, true}) {
-                    const std::string keys =
-                        fmt::format(R"("tensor": {}, "pipeline": {}, "recompute": {})", tensor,
-                                    pipeline, again);
-                    play(16, keys, data, batch);
-                    for (std::int64_t chunks = 2; chunks <= layers && pipeline > 1; ++chunks) {
-                        play(16,
-                             fmt::format(R"({}, "schedule": "interleaved", "chunks": {})", keys,
-                                         chunks),
-                             data, batch);
-                    }
+    const auto play_all = [&](const std::string& degrees, std::int64_t pipeline,
+                              std::int64_t data) {
+        for (std::int64_t batch = 1; batch <= 16; ++batch) {
+            for (const bool again : {false, true}) {
+                const std::string keys = fmt::format(R"({}, "recompute": {})", degrees, again);
+                play(16, keys, data, batch);
+                for (std::int64_t chunks = 2; chunks <= layers && pipeline > 1; ++chunks) {
+                    play(
+                        16,
+                        fmt::format(R"({}, "schedule": "interleaved", "chunks": {})", keys, chunks),
+                        data, batch);
                 }
             }
+        }
+    };
+    for (std::int64_t ranks = 0; ranks < 8 * 8 * 8; ++ranks) {
+        const std::int64_t tensor = ranks % 8 + 1;
+        const std::int64_t pipeline = ranks / 8 % 8 + 1;
+        const std::int64_t context = ranks / 64 + 1;
+        const std::int64_t data = 8 / tensor / pipeline / context;
+        if (data * tensor * pipeline * context != 8 || (context > 1 && !wide)) continue;
+        const std::string degrees = fmt::format(R"("tensor": {}, "pipeline": {}, "context": {})",
+                                                tensor, pipeline, context);
+        for (const std::string_view shard : sim::shard_names) {
+            if (shard != "none" && (!wide || data * context == 1)) continue;
+            play_all(fmt::format(R"({}, "shard": "{}")", degrees, shard), pipeline, data);
+        }
+        if (wide && data * context > 1) {
+            play_all(fmt::format(R"({}, "expert": {})", degrees, data * context), pipeline, data);
         }
     }
     std::ranges::stable_sort(found.fastest, {}, &Tried::step_s);
@@ -94,18 +111,23 @@ TEST_CASE("layout search: finds what simulating every layout one by one finds", 
         const char* model;
         std::int64_t layers;
         const char* more;
+        bool wide = false;  // context and shard, too
     };
     for (const World& world : {
              World{one_machine, small_model, 4, R"("compute": {"kernels": {}})"},
              World{two_machines, small_model, 4, R"("compute": {"arithmetic_share": 0.3})"},
              World{one_machine, small_model, 4, R"("stragglers": {"independent": 0.1})"},
              World{two_machines, large_model, 24, R"("buckets": {"rule": "one"})"},
+             World{one_machine, tiny_model, 2, R"("compute": {"arithmetic_share": 0.3})", true},
+             World{two_machines, tiny_model, 2, R"("compute": {"kernels": {}})", true},
+             World{two_machines, expert_model, 2, R"("compute": {"kernels": {}})", true},
          }) {
         CAPTURE(world.cluster, world.more);
         const analysis::StepDocument document{
             "small.json", scenario_text(world.cluster, world.model, world.more), {}};
-        const ByForce forced = by_force(document, world.layers);
-        const analysis::LayoutSearch search = analysis::search_layouts(document, {}, 5);
+        const ByForce forced = by_force(document, world.layers, world.wide);
+        const analysis::LayoutSearch search =
+            analysis::search_layouts(document, {}, 5, {}, {world.wide, world.wide, world.wide});
         CHECK(search.samples == 16);
         CHECK(search.layouts.size() == forced.fastest.size() + forced.too_large);
         CHECK(search.count(analysis::is_too_large) == forced.too_large);
@@ -185,6 +207,10 @@ TEST_CASE("ukemi simulate --search layouts: what it cannot do is said", "[cli][l
     const std::string small = scenario_text(one_machine, small_model, R"("name": "a")");
     CHECK_THAT(complaint(small, {"--vary", "/job/batch=1,2"}),
                Catch::Contains("--search: is for one scenario: leave out --vary"));
+    const Ran alone = run_ukemi(scratch.path(), {"simulate", "s.json", "--search", "shard"});
+    CHECK(alone.code == 2);
+    CHECK(is_one_line(alone.err));
+    CHECK_THAT(alone.err, Catch::Contains("--search: expected \"layouts\", and beside it"));
     std::string servers =
         scenario_text(one_machine, small_model, R"("variable_update": "parameter_server")");
     const std::string ring = "\"collective\": \"ring\",";

@@ -189,3 +189,26 @@ TEST_CASE("step time: one worker alone sends nothing, unless that was measured",
     time.synchronisation = {{1, whole_seconds(1)}};
     CHECK(step_of(time, plan, 1) == whole_seconds(5));
 }
+
+TEST_CASE("step time: learners whose steps are known by number and batch", "[job_profile]") {
+    StepTime time;
+    time.compute = {{10, whole_seconds(4)}, {20, whole_seconds(6)}};
+    time.groups = {{1, time.compute}, {2, {{10, whole_seconds(5)}, {20, whole_seconds(6)}}}};
+    LearnerSteps two{2, 10, {{10, whole_seconds(5)}}, {}};
+    two.groups = {{1, two.compute}, {2, {{10, whole_seconds(7)}}}};
+    time.learner_steps = {two};
+    Plan plan;
+    plan.batch_per_learner = 10;
+    CHECK(step_of(time, plan, 2) == whole_seconds(5));
+    plan.learners_per_gpu = 2;
+    CHECK(step_of(time, plan, 1) == whole_seconds(5));
+    CHECK(step_of(time, plan, 2) == whole_seconds(7));
+    CHECK(exchange_of(time, plan, 2).exposed == whole_seconds(2));
+    // 20 of each do not fit beside each other: two micro-steps, of which the last sends.
+    plan.batch_per_learner = 20;
+    CHECK(step_of(time, plan, 2) == whole_seconds(12));
+    // Beyond what is known, no more samples a second than with the last that is.
+    plan.batch_per_learner = 10;
+    plan.learners_per_gpu = 6;
+    CHECK(step_of(time, plan, 1) == whole_seconds(15));
+}

@@ -339,7 +339,7 @@ TEST_CASE("profile json: exchanges and learners of a step's time come back", "[p
     profile.throughput = {{1, {1, milliseconds(1)}}};
     StepTime& time = profile.step_time.emplace();
     time.compute = {{8, milliseconds(1)}};
-    for (const char* key : {"exchanges", "learner_speeds_per_mille"}) {
+    for (const char* key : {"exchanges", "learner_speeds_per_mille", "learner_steps"}) {
         CHECK_FALSE(to_json(profile)["step_time"].contains(key));  // as before they were known
     }
     time.learner_speeds = {1000, 1600};
@@ -351,6 +351,18 @@ TEST_CASE("profile json: exchanges and learners of a step's time come back", "[p
     CHECK(back.step_time->exchanges[1].synchronisation == Synchronisation::pair_averaging);
     CHECK(back.step_time->exchanges[0].times[1].time == milliseconds(3));
     CHECK(to_json(back) == to_json(profile));
+    time.learner_speeds.clear();
+    time.learner_steps = {{2, 8, {{8, milliseconds(2)}}, {{1, {{8, milliseconds(2)}}}}},
+                          {3, 4, {{4, milliseconds(3)}}, {{1, {{4, milliseconds(4)}}}}}};
+    const JobProfile more = profile_from(reread(to_json(profile)));
+    REQUIRE(more.step_time->learner_steps.size() == 2);
+    CHECK(more.step_time->learner_steps[1].worker_batch_max == 4);
+    CHECK(to_json(more) == to_json(profile));
+    const auto says = [&](const std::string& pointer, const json& value) {
+        return complaint(profile, profile_from, "/step_time/learner_steps/" + pointer, value);
+    };
+    CHECK(says("1/learners", 4) == "\"learners\": expected two, three, and so on");
+    CHECK(says("0/groups", json::array()) == "\"groups\": expected at least one");
 }
 
 TEST_CASE("observation json: hostile values are refused by key", "[plan_json]") {

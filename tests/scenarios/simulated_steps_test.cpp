@@ -158,8 +158,52 @@ TEST_CASE("simulated steps: a scenario says which file and which batches", "[sim
                              "codecs": [{"codec": "fp16", "encoding": "5 ms"}]})"),
                Catch::Contains("/job/step_time/codecs/0/encoding: comes out of the simulated "
                                "steps: leave it out"));
+    CHECK_THAT(complaint(R"({"simulated": {"steps": "steps/resnet50_on_p3.json", "batches": [16],
+                                           "learners": 2}})"),
+               Catch::Contains("/job/batch: expected \"batch_per_worker\" in its place"));
     CHECK_THAT(complaint(R"({"simulated": {}, "per_sample": "1 ms"})"),
                Catch::Contains("/job/step_time/per_sample: stands beside \"simulated\""));
+}
+
+TEST_CASE("simulated steps: learners fill the device, by number and batch", "[simulated_steps]") {
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(shipped_scenarios / "learners/simulated_learners.json");
+    REQUIRE(scenario.job.profile.step_time);
+    const policies::StepTime& time = *scenario.job.profile.step_time;
+    REQUIRE(time.learner_steps.size() == 11);
+    const auto samples_per_s = [&](std::int32_t learners, std::int64_t batch) {
+        policies::Plan plan = scenario.job.plan;
+        plan.learners_per_gpu = learners;
+        plan.batch_per_learner = batch;
+        return static_cast<double>(learners * batch) / to_seconds(policies::step_of(time, plan, 1));
+    };
+    // Alone launching bounds a step, so two learn twice as much.
+    CHECK(samples_per_s(2, 128) / samples_per_s(1, 128) == Approx(2).epsilon(0.05));
+    const double small = samples_per_s(12, 128) / samples_per_s(11, 128);
+    const double large = samples_per_s(12, 512) / samples_per_s(11, 512);
+    CHECK(large < small + 1e-9);
+    CHECK(large < 1.05);
+    // What `ukemi simulate` shows for as many.
+    const scenarios::StepScenario steps = scenarios::read_step_scenario(
+        shipped_scenarios / "steps/titan_x_learners.json",
+        std::vector<ConfigOverride>{{"/job/learners", "3"}, {"/job/steps", "1"}});
+    const sim::StepJob& job = steps.jobs.front().job;
+    CHECK(job.samples_per_step() == 3 * 8 * 64);
+    policies::Plan plan = scenario.job.plan;
+    plan.learners_per_gpu = 3;
+    CHECK(policies::exchange_of(time, plan, 1).compute == job.compute.front());
+}
+
+TEST_CASE("simulated steps: batches that do not fit beside each other are left out",
+          "[simulated_steps]") {
+    const std::vector<std::int64_t> batches = {16, 64, 128};
+    const policies::LearnerSteps two =
+        scenarios::simulated_learners(steps_scenario, batches, 1, 2, "test");
+    CHECK(two.worker_batch_max == 64);  // of ResNet-50 on 16 GiB
+    CHECK(two.compute.size() == 2);
+    CHECK_THROWS_WITH(
+        scenarios::simulated_learners(steps_scenario, std::vector<std::int64_t>{128}, 1, 2, "test"),
+        Catch::Contains("of each of 2 learners"));
 }
 
 TEST_CASE("simulated steps: the shipped scenario replays a market with them", "[simulated_steps]") {

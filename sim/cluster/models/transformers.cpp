@@ -45,6 +45,32 @@ public:
         moves(tokens * (inputs + outputs));
     }
 
+    // A product with every expert's weights beside a product with one: each token takes some.
+    void expert_dense(std::int64_t expert, std::string_view kind, std::int64_t inputs,
+                      std::int64_t outputs) {
+        tensor(fmt::format("expert{}.{}.weight", expert, kind), inputs * outputs);
+        tensor(fmt::format("expert{}.{}.bias", expert, kind), outputs);
+        if (expert > 0) return;
+        const std::int64_t taken = shape_.experts_per_token * shape_.sequence_length;
+        profile_.layers.back().forward_flops +=
+            2.0 * static_cast<double>(inputs * outputs) * static_cast<double>(taken);
+        moves(taken * (inputs + outputs));
+    }
+
+    // Scores of all experts for every token (no bias), then the experts.
+    void experts() {
+        const std::int64_t h = shape_.hidden;
+        tensor("router.weight", h * shape_.experts);
+        profile_.layers.back().forward_flops +=
+            2.0 * static_cast<double>(width()) * static_cast<double>(shape_.experts);
+        moves(width() + shape_.sequence_length * shape_.experts);
+        for (std::int64_t expert = 0; expert < shape_.experts; ++expert) {
+            if (shape_.gated) expert_dense(expert, "gate", h, shape_.inner());
+            expert_dense(expert, "inner", h, shape_.inner());
+            expert_dense(expert, "outer", shape_.inner(), h);
+        }
+    }
+
     void norm(std::string_view kind) {
         tensor(fmt::format("{}.scale", kind), shape_.hidden);
         tensor(fmt::format("{}.shift", kind), shape_.hidden);
@@ -92,7 +118,8 @@ BlockKept block_kept(const TransformerShape& shape, bool scores) {
     BlockKept kept{4 * width, 2 * width, 0, 0};
     // Queries and what the heads give; keys and values; before and after the inner function.
     kept.values = 2 * width + 2 * sequence * shape.kv() * shape.head() +
-                  (shape.gated ? 3 : 2) * sequence * shape.inner();
+                  (shape.gated ? 3 : 2) * sequence * shape.inner() * shape.experts_per_token;
+    if (shape.experts > 1) kept.whole_values += shape.experts_per_token * width;
     const std::int64_t pairs = shape.heads * sequence * sequence;
     if (shape.flash) {
         kept.bytes = 4 * shape.heads * sequence;
@@ -143,9 +170,13 @@ ModelProfile gpt2(std::string name, const TransformerShape& shape) {
         net.dense("output", h, h);
         net.layer(fmt::format("layer{}.feed_forward", i));
         net.norm("norm");
-        if (shape.gated) net.dense("gate", h, shape.inner());
-        net.dense("inner", h, shape.inner());
-        net.dense("outer", shape.inner(), h);
+        if (shape.experts > 1) {
+            net.experts();
+        } else {
+            if (shape.gated) net.dense("gate", h, shape.inner());
+            net.dense("inner", h, shape.inner());
+            net.dense("outer", shape.inner(), h);
+        }
         net.keep_block();
     }
     net.layer("final");

@@ -24,7 +24,8 @@ constexpr sim::Precision tf32 = sim::Precision::tf32;
 constexpr sim::Precision fp16 = sim::Precision::fp16;
 // NVIDIA DeepLearningExamples (TensorFlow ResNet-50 v1.5 and BERT, one GPU; BERT accumulates
 // gradients, so its updates are rare); Gavel, OSDI 2020; Pollux, OSDI 2021; the documentation of
-// github knjcode/mxnet-finetuner.
+// github knjcode/mxnet-finetuner; jcjohnson/cnn-benchmarks (forward and backward, to which our
+// update is added); TensorFlow's own (tensorflow.org/performance/benchmarks, May 2017).
 constexpr CurveRow rows[] = {
     {"resnet50", "v100_sxm2_16gb", fp32, 128, 412, true},
     {"resnet50", "v100_sxm2_16gb", fp16, 256, 1270, true},
@@ -34,6 +35,19 @@ constexpr CurveRow rows[] = {
     {"resnet50", "k80", fp32, 128, 44.44, true},
     {"resnet50", "t4", fp32, 200, 217, true},
     {"resnet50", "titan_x_maxwell", fp32, 40, 111, true},
+    {"resnet50", "p100_sxm2", fp32, 64, 219, false},
+    // Two were fitted to these two: the share, and the time of a layer.
+    {"resnet50", "titan_x_pascal", fp32, 16, 152.4, true},
+    {"vgg16", "titan_x_pascal", fp32, 16, 117.4, true},
+    {"resnet101", "titan_x_pascal", fp32, 16, 100.7, false},
+    {"resnet50", "p100_sxm2", fp32, 32, 195, false},
+    {"vgg16", "p100_sxm2", fp32, 64, 154, false},
+    {"vgg16", "p100_sxm2", fp32, 32, 144, false},
+    {"inception_v3", "p100_sxm2", fp32, 64, 142, false},
+    {"inception_v3", "p100_sxm2", fp32, 32, 128, false},
+    {"vgg16", "k80", fp32, 32, 35.4, false},
+    {"inception_v3", "k80", fp32, 64, 30.5, false},
+    {"resnet50", "k80", fp32, 64, 51.9, false},
     {"resnet50", "p100_pcie", fp32, 64, 167.6, false},
     {"resnet50", "p100_pcie", fp32, 16, 144.8, false},
     {"resnet50", "k80", fp32, 16, 36.8, false},
