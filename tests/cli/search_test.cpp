@@ -94,7 +94,7 @@ TEST_CASE("ukemi search: asha and hyperband find full training's winner", "[cli]
     REQUIRE(ran.code == 0);
     const json document = json::parse(ran.out);
     std::map<std::string, json> means;
-    for (const json& one : document.at("means")) means[one.at("searcher")] = one;
+    for (const json& one : document.at("means")) means[one.at("searcher").get<std::string>()] = one;
     CHECK(means.at("random").at("same_winner") == 50);
     CHECK(means.at("random").at("gpu_share") == 1);
     for (const char* name : {"asha", "hyperband"}) {

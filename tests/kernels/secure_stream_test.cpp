@@ -34,7 +34,7 @@ SecureStream::FindKey only(std::string name, std::uint8_t number) {
     };
 }
 
-using Bytes = std::vector<std::byte>;
+using ByteString = std::vector<std::byte>;
 
 // Two streams, and somebody between them who sees all, and may change it.
 class Wire {
@@ -53,7 +53,7 @@ public:
             std::array<std::byte, 70'000> bytes{};
             const ssize_t got = ::recv(wires_[from].get(), bytes.data(), bytes.size(), 0);
             if (got <= 0) continue;
-            Bytes seen(bytes.begin(), bytes.begin() + got);
+            ByteString seen(bytes.begin(), bytes.begin() + got);
             if (from == 0) recorded.insert(recorded.end(), seen.begin(), seen.end());
             if (change) change(from, seen);
             ::send(wires_[1 - from].get(), seen.data(), seen.size(), MSG_NOSIGNAL);
@@ -72,21 +72,22 @@ public:
     }
     std::optional<SecureStream> caller;
     std::optional<SecureStream> listener;
-    std::function<void(std::size_t from, Bytes&)> change;
-    Bytes recorded;  // of the caller's
+    std::function<void(std::size_t from, ByteString&)> change;
+    ByteString recorded;  // of the caller's
 
 private:
     std::array<FileDescriptor, 2> wires_;
 };
 
-Bytes pattern(std::size_t count) {
-    Bytes bytes(count);
+ByteString pattern(std::size_t count) {
+    ByteString bytes(count);
     for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(i * 31 + i / 251);
     return bytes;
 }
 
 // What `to` has read after all that `from` wrote has been carried; false in the end if it failed.
-bool send_all(Wire& wire, SecureStream& from, SecureStream& to, const Bytes& sent, Bytes& read) {
+bool send_all(Wire& wire, SecureStream& from, SecureStream& to, const ByteString& sent,
+              ByteString& read) {
     if (!from.write(sent)) return false;
     read.resize(sent.size());
     std::size_t have = 0;
@@ -111,15 +112,15 @@ TEST_CASE("secure stream: with one key both ends open, and every byte comes thro
     CHECK(wire.listener->is_open());
     CHECK(wire.listener->identity() == "one");
     for (const std::size_t count : {1UL, 16'384UL, 16'385UL, 300'000UL}) {
-        const Bytes sent = pattern(count);
-        Bytes read;
+        const ByteString sent = pattern(count);
+        ByteString read;
         CHECK(send_all(wire, *wire.caller, *wire.listener, sent, read));
         CHECK(read == sent);
         CHECK(send_all(wire, *wire.listener, *wire.caller, sent, read));
         CHECK(read == sent);
     }
     // Not as it was: somebody between them does not read it.
-    const Bytes word = pattern(64);
+    const ByteString word = pattern(64);
     CHECK(std::search(wire.recorded.begin(), wire.recorded.end(), word.begin(), word.end()) ==
           wire.recorded.end());
 }
@@ -141,14 +142,14 @@ TEST_CASE("secure stream: what was once said opens nothing when it is said again
           "[secure_stream]") {
     Wire first(7, "one", 7);
     REQUIRE(first.meet());
-    Bytes read;
+    ByteString read;
     CHECK(send_all(first, *first.caller, *first.listener, pattern(100), read));
     auto [far, replayer] = socket_pair();
     SecureStream again(std::move(far), only("one", 7));
     ::send(replayer.get(), first.recorded.data(), first.recorded.size(), MSG_NOSIGNAL);
     for (int turn = 0; turn < 4; ++turn) {
         std::size_t got = 0;
-        Bytes stolen(100);
+        ByteString stolen(100);
         [[maybe_unused]] const bool alive = again.read(stolen, got);
         CHECK(got == 0);
         CHECK_FALSE(again.is_open());
@@ -158,18 +159,18 @@ TEST_CASE("secure stream: what was once said opens nothing when it is said again
 
 TEST_CASE("secure stream: one changed bit ends the connection, and nothing false is read",
           "[secure_stream]") {
-    const Bytes sent = pattern(500);
+    const ByteString sent = pattern(500);
     for (std::size_t place = 0; place < 522; place += 29) {  // of a record of 500 bytes
         CAPTURE(place);
         Wire wire(7, "one", 7);
         REQUIRE(wire.meet());
-        wire.change = [&](std::size_t from, Bytes& bytes) {
+        wire.change = [&](std::size_t from, ByteString& bytes) {
             if (from == 0) bytes.at(std::min(place, bytes.size() - 1)) ^= std::byte{1};
         };
         REQUIRE(wire.caller->write(sent));
         REQUIRE(wire.caller->flush());
         wire.carry();
-        Bytes read(500);
+        ByteString read(500);
         std::size_t got = 0;
         // A changed length makes it wait for bytes that never come; everything else ends it.
         const bool alive = wire.listener->read(read, got);
@@ -203,12 +204,12 @@ TEST_CASE("secure stream: what comes with the last word of the handshake is read
     wire.carry();
     CHECK(wire.caller->shake_hands());
     REQUIRE(wire.caller->is_open());
-    const Bytes sent = pattern(100);
+    const ByteString sent = pattern(100);
     REQUIRE(wire.caller->write(sent));
     REQUIRE(wire.caller->flush());
     wire.carry();
     CHECK_FALSE(wire.listener->is_open());
-    Bytes read(100);
+    ByteString read(100);
     std::size_t got = 0;
     CHECK(wire.listener->read(read, got));
     CHECK(got == 100);

@@ -3,6 +3,7 @@
 import os
 import signal
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -252,6 +253,31 @@ class Losses(ScriptTest):
         step = min(one.step for one in statuses.values())
         rig.enter(workers[:2], workers[:2], step=step)
         rig.train(step + 3)
+
+    def test_who_does_not_let_go_of_a_step_ends(self):
+        """Gloo may miss that its collective was aborted, and would wait for a minute."""
+        flag = self.folder / "stuck"
+        self.script.write_text(
+            SCRIPT.replace(
+                "    inputs, wanted = batch\n",
+                "    inputs, wanted = batch\n"
+                "    import os, time\n"
+                f"    if os.path.exists({str(flag)!r}):\n"
+                f"        open({str(flag)!r} + str(os.getpid()), 'w').close()\n"
+                "        time.sleep(3600)\n",
+            )
+        )
+        rig = self.rig()
+        workers = rig.spawn(2)
+        rig.enter(workers)
+        rig.train(3)
+        flag.touch()
+        rig.run(1 << 40)
+        for worker in workers:
+            while not Path(f"{flag}{rig.processes[worker].pid}").exists():
+                time.sleep(0.01)
+            rig.tell(worker, "Abandon", epoch=rig.epoch, inquiry=1, past_from=0)
+        rig.wait("Gone", workers)
 
     def test_a_torn_step_is_undone_to_the_bit(self):
         rig = self.rig()

@@ -6,6 +6,7 @@ comes back from whatever it waits in.
 """
 
 import ctypes
+import math
 import os
 import re
 import select
@@ -30,7 +31,10 @@ Order = Tuple[str, SimpleNamespace]
 _WELCOME_S = 30.0
 _HEARTBEATS_PER_DEADLINE = 5
 _EVERY = (1 << 64) - 1
-_ALONE_S = 5.0  # for a worker whose coordinator is gone, to end by itself
+# An aborted collective of Gloo's may miss that it was, and would wait for its whole deadline. A
+# worker that waits so holds the others up, or nobody needs it any more: it ends.
+_ALONE_S = 5.0  # without a coordinator; and, at least, in a step that was called off
+_FIRST_STEP_S = 30.0  # the same in a step of a length that is not known yet
 NO_ATTEMPT = _EVERY
 ABORTED = OUTCOMES.index("aborted")
 
@@ -99,6 +103,8 @@ class Link:
         self.collectives = 0
         self.in_flight = 0
         self.hold_seen = 0
+        self.step_s = 0.0  # the last step of this process took so long; 0 before the first
+        self._leaves_by = math.inf  # the step that an order ended must have been left
         self.over = False
         self._unread = bytearray()
         self.send(
@@ -140,7 +146,10 @@ class Link:
                 # Time in which this process was stopped is not the coordinator's silence.
                 if now - looked > silence_max / 4:
                     heard = now
+                    self._leaves_by += now - looked
                 looked = now
+                if now > self._leaves_by:
+                    os._exit(1)
                 if now >= next_beat:
                     self._beat()
                     next_beat = now + interval
@@ -159,7 +168,6 @@ class Link:
         except (OSError, ProtocolError):
             pass
         self.end()
-        # An aborted collective of Gloo's may have missed it, and would wait for its whole deadline.
         time.sleep(_ALONE_S)
         os._exit(1)
 
@@ -177,6 +185,9 @@ class Link:
             self.hold_seen = max(self.hold_seen, message.number)
             return
         if name == "Abandon":
+            if self._phase == PHASES.index("computing"):
+                patience = max(_ALONE_S, 4 * self.step_s) if self.step_s else _FIRST_STEP_S
+                self._leaves_by = time.monotonic() + patience
             self._abort_where(epoch=message.epoch)
         elif name == "Discard":
             self._abort_where(attempt=message.attempt)
@@ -242,5 +253,7 @@ class Link:
 
     def at(self, phase: str, step: int = 0) -> None:
         """What heartbeats tell from now on."""
+        if phase != "computing":
+            self._leaves_by = math.inf
         self._phase = PHASES.index(phase)
         self._step = step

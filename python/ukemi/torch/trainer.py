@@ -346,6 +346,7 @@ class Trainer:
         link.at("computing", self._step)
         seen = link.hold_seen
         wants = seen if seen > run.holds_done else 0
+        begun = time.perf_counter()
         try:
             done = self._steps.run(plan, self._step, self._position, wants)
         except PeersFailed as failed:
@@ -354,6 +355,7 @@ class Trainer:
         except PlansDiffer:
             self._step_failed(run, plan, ABORTED, True)
             return False
+        link.step_s = time.perf_counter() - begun
         self._position_before = self._position
         self._position += done.samples
         report = done.report if group.rank == 0 else None
