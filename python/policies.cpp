@@ -5,6 +5,7 @@
 
 #include "base/input_error.hpp"
 #include "base/unit_text.hpp"
+#include "policies/foreign_policy.hpp"
 #include "policies/registry.hpp"
 #include "python/bindings.hpp"
 #include "python/convert.hpp"
@@ -66,18 +67,22 @@ Set set_of_names(py::handle names, std::span<const std::string_view> known, cons
     return set;
 }
 
-class PythonPolicy final : public policies::Policy {
+policies::PolicyTraits traits_of(const py::object& self) {
+    policies::PolicyTraits traits;
+    traits.knobs = set_of_names<policies::KnobSet, policies::Knob>(self.attr("knobs"),
+                                                                   policies::knob_names(), "knobs");
+    traits.hooks =
+        set_of_names<policies::HookSet, Hook>(self.attr("hooks"), policies::hook_names(), "hooks");
+    traits.every_steps = self.attr("every_steps").cast<std::int64_t>();
+    traits.looks_at_ages = self.attr("looks_at_ages").cast<bool>();
+    traits.looks_at_workers = self.attr("looks_at_workers").cast<bool>();
+    return traits;
+}
+
+class PythonPolicy final : public policies::ForeignPolicy {
 public:
-    PythonPolicy(std::string_view name, py::object self)
-        : name_(name), own_(std::make_unique<Own>(std::move(self))) {
-        knobs_ = set_of_names<policies::KnobSet, policies::Knob>(own_->self.attr("knobs"),
-                                                                 policies::knob_names(), "knobs");
-        hooks_ = set_of_names<policies::HookSet, Hook>(own_->self.attr("hooks"),
-                                                       policies::hook_names(), "hooks");
-        every_steps_ = own_->self.attr("every_steps").cast<std::int64_t>();
-        if (every_steps_ < 1) throw py::value_error("every_steps: expected at least 1");
-        looks_at_ages_ = own_->self.attr("looks_at_ages").cast<bool>();
-        looks_at_workers_ = own_->self.attr("looks_at_workers").cast<bool>();
+    PythonPolicy(std::string_view name, const py::object& self)
+        : ForeignPolicy(name, traits_of(self)), own_(std::make_unique<Own>(self)) {
         for (std::size_t hook = 0; hook < policies::hook_count; ++hook) {
             own_->methods[hook] =
                 own_->self.attr(std::string(policies::hook_names()[hook]).c_str());
@@ -87,23 +92,6 @@ public:
         const InPython python;
         own_.reset();
     }
-
-    std::string_view name() const override { return name_; }
-    policies::KnobSet knobs() const override { return knobs_; }
-    policies::HookSet hooks() const override { return hooks_; }
-    std::int64_t every_steps() const override { return every_steps_; }
-    bool looks_at_ages() const override { return looks_at_ages_; }
-    bool looks_at_workers() const override { return looks_at_workers_; }
-
-    Decision before_train(const PolicyView& view) override { return ask(Hook::before_train, view); }
-    Decision before_epoch(const PolicyView& view) override { return ask(Hook::before_epoch, view); }
-    Decision before_step(const PolicyView& view) override { return ask(Hook::before_step, view); }
-    Decision on_event(EventKind kind, const PolicyView& view) override {
-        return ask(Hook::on_event, view, kind);
-    }
-    Decision after_step(const PolicyView& view) override { return ask(Hook::after_step, view); }
-    Decision after_epoch(const PolicyView& view) override { return ask(Hook::after_epoch, view); }
-    Decision after_train(const PolicyView& view) override { return ask(Hook::after_train, view); }
 
 private:
     struct Own {
@@ -116,7 +104,7 @@ private:
         View* shown;
     };
 
-    Decision ask(Hook hook, const PolicyView& view, EventKind kind = EventKind::none) {
+    Decision ask(Hook hook, const PolicyView& view, EventKind kind) override {
         const InPython python;
         own_->shown->show(&view);
         try {
@@ -153,41 +141,22 @@ private:
         py::detail::make_caster<Decision> caster;
         if (!caster.load(said, false)) {
             throw std::runtime_error(
-                fmt::format("{}.{}: expected a Decision or None, found {}", name_,
+                fmt::format("{}.{}: expected a Decision or None, found {}", name(),
                             policies::hook_names()[static_cast<std::size_t>(hook)],
                             py::repr(said).cast<std::string>()));
         }
         const Decision& decision = py::detail::cast_op<const Decision&>(caster);
-        if (!knobs_.includes(policies::knobs_turned(decision))) {
-            throw std::runtime_error(
-                fmt::format("{}: turns {}, and its knobs are {}", name_,
-                            policies::knob_list(policies::knobs_turned(decision)),
-                            policies::knob_list(knobs_)));
-        }
+        expect_own_knobs(decision);
         return decision;
     }
 
     [[noreturn]] void fail(Hook hook, EventKind kind, const PolicyView& view,
                            const py::error_already_set& raised) const {
-        const auto about =
-            hook == Hook::on_event
-                ? fmt::format(" about {}",
-                              policies::event_kind_names()[static_cast<std::size_t>(kind)])
-                : "";
-        throw PolicyFailure(
-            fmt::format("policy {}, {}{} at {} of scenario time: {}", name_,
-                        policies::hook_names()[static_cast<std::size_t>(hook)], about,
-                        format_duration(view.seen.now.since_start()), raised.what()),
-            raised);
+        throw PolicyFailure(fmt::format("{}: {}", question_text(hook, view, kind), raised.what()),
+                            raised);
     }
 
-    std::string name_;
     std::unique_ptr<Own> own_;
-    policies::KnobSet knobs_;
-    policies::HookSet hooks_;
-    std::int64_t every_steps_ = 1;
-    bool looks_at_ages_ = false;
-    bool looks_at_workers_ = false;
 };
 
 // ---- the registry ------------------------------------------------------------------------------

@@ -29,6 +29,7 @@
 #include "base/input_error.hpp"
 #include "base/plugin_library.hpp"
 #include "base/unit_text.hpp"
+#include "policies/foreign_policy.hpp"
 #include "policies/registry.hpp"
 #include "records/plan_json.hpp"
 
@@ -216,19 +217,22 @@ json answer_of(const json& asked, const PolicyView& view) {
     throw std::invalid_argument(fmt::format("asks what cannot be answered: {}", asked.dump()));
 }
 
-class ProcessPolicy final : public policies::Policy {
+policies::PolicyTraits traits_of(const json& made) {
+    policies::PolicyTraits traits;
+    traits.knobs =
+        set_of<policies::KnobSet, policies::Knob>(made.at("knobs"), policies::knob_names());
+    traits.hooks = set_of<policies::HookSet, Hook>(made.at("hooks"), policies::hook_names());
+    traits.every_steps = made.at("every_steps").get<std::int64_t>();
+    traits.looks_at_ages = made.at("looks_at_ages").get<bool>();
+    traits.looks_at_workers = made.at("looks_at_workers").get<bool>();
+    return traits;
+}
+
+class ProcessPolicy final : public policies::ForeignPolicy {
 public:
     ProcessPolicy(std::string_view name, PolicyProcess& process, std::int64_t number,
                   const json& made)
-        : name_(name), process_(&process), number_(number) {
-        knobs_ =
-            set_of<policies::KnobSet, policies::Knob>(made.at("knobs"), policies::knob_names());
-        hooks_ = set_of<policies::HookSet, Hook>(made.at("hooks"), policies::hook_names());
-        every_steps_ = made.at("every_steps").get<std::int64_t>();
-        if (every_steps_ < 1) throw std::invalid_argument("every_steps: expected at least 1");
-        looks_at_ages_ = made.at("looks_at_ages").get<bool>();
-        looks_at_workers_ = made.at("looks_at_workers").get<bool>();
-    }
+        : ForeignPolicy(name, traits_of(made)), process_(&process), number_(number) {}
     ~ProcessPolicy() override {
         try {
             const std::scoped_lock lock(process_->mutex());
@@ -237,25 +241,8 @@ public:
         }
     }
 
-    std::string_view name() const override { return name_; }
-    policies::KnobSet knobs() const override { return knobs_; }
-    policies::HookSet hooks() const override { return hooks_; }
-    std::int64_t every_steps() const override { return every_steps_; }
-    bool looks_at_ages() const override { return looks_at_ages_; }
-    bool looks_at_workers() const override { return looks_at_workers_; }
-
-    Decision before_train(const PolicyView& view) override { return ask(Hook::before_train, view); }
-    Decision before_epoch(const PolicyView& view) override { return ask(Hook::before_epoch, view); }
-    Decision before_step(const PolicyView& view) override { return ask(Hook::before_step, view); }
-    Decision on_event(EventKind kind, const PolicyView& view) override {
-        return ask(Hook::on_event, view, kind);
-    }
-    Decision after_step(const PolicyView& view) override { return ask(Hook::after_step, view); }
-    Decision after_epoch(const PolicyView& view) override { return ask(Hook::after_epoch, view); }
-    Decision after_train(const PolicyView& view) override { return ask(Hook::after_train, view); }
-
 private:
-    Decision ask(Hook hook, const PolicyView& view, EventKind kind = EventKind::none) {
+    Decision ask(Hook hook, const PolicyView& view, EventKind kind) override {
         try {
             return answered(hook, view, kind);
         } catch (const NoAnswer& problem) {
@@ -293,36 +280,18 @@ private:
         Decision decision = records::decision_from(said);
         if (said.contains("reason"))
             decision.reason = lasting(said.at("reason").get<std::string>());
-        if (!knobs_.includes(policies::knobs_turned(decision))) {
-            throw std::invalid_argument(
-                fmt::format("turns {}, and its knobs are {}",
-                            policies::knob_list(policies::knobs_turned(decision)),
-                            policies::knob_list(knobs_)));
-        }
+        expect_own_knobs(decision);
         return decision;
     }
 
     [[noreturn]] void fail(Hook hook, EventKind kind, const PolicyView& view,
                            std::string_view why) const {
-        const auto about =
-            hook == Hook::on_event
-                ? fmt::format(" about {}",
-                              policies::event_kind_names()[static_cast<std::size_t>(kind)])
-                : "";
         throw InputError(process_->file().string(), "",
-                         fmt::format("policy {}, {}{} at {} of scenario time: {}", name_,
-                                     policies::hook_names()[static_cast<std::size_t>(hook)], about,
-                                     format_duration(view.seen.now.since_start()), why));
+                         fmt::format("{}: {}", question_text(hook, view, kind), why));
     }
 
-    std::string name_;
     PolicyProcess* process_;
     std::int64_t number_;
-    policies::KnobSet knobs_;
-    policies::HookSet hooks_;
-    std::int64_t every_steps_ = 1;
-    bool looks_at_ages_ = false;
-    bool looks_at_workers_ = false;
 };
 
 // ---- the registry ------------------------------------------------------------------------------
