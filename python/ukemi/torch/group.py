@@ -8,7 +8,7 @@ import os
 import socket
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List
 
 import torch
 import torch.distributed as dist
@@ -39,6 +39,20 @@ def _sockets() -> Dict[int, str]:
     return found
 
 
+def _gloo_group(store: Any, rank: int, size: int, options: Any) -> Any:
+    """Since torch 2 a group of Gloo's is a backend, which a group of torch's calls by device."""
+    gloo: Any = dist.ProcessGroupGloo(store, rank, size, options)
+    kind: Any = dist.ProcessGroup
+    if isinstance(gloo, kind):
+        return gloo
+    try:
+        group = kind(store, rank, size)
+    except TypeError:  # before torch 2.5
+        group = kind(store, rank, size, kind.Options("gloo"))
+    group._register_backend(torch.device("cpu"), kind.BackendType.GLOO, gloo)
+    return group
+
+
 class Group:
     """One membership epoch. Its collectives are called by the training thread only."""
 
@@ -49,7 +63,7 @@ class Group:
         self.attempt = attempt
         self.rank = rank
         self.size = size
-        self.process_group: Optional[dist.ProcessGroupGloo] = None
+        self.process_group: Any = None
         self._link = link
         self._deadline_s = deadline_s
         self._aborted = False
@@ -74,7 +88,7 @@ class Group:
             options._devices = [dist.ProcessGroupGloo.create_device(hostname="127.0.0.1")]
             options._timeout = timedelta(seconds=self._deadline_s)
             options._threads = 2
-            self.process_group = dist.ProcessGroupGloo(store, self.rank, self.size, options)
+            self.process_group = _gloo_group(store, self.rank, self.size, options)
             now = _sockets()
             self._sockets = {
                 number: target for number, target in now.items() if before.get(number) != target
@@ -98,7 +112,9 @@ class Group:
             except OSError:
                 continue
             try:
-                copy.shutdown(socket.SHUT_RDWR)
+                # A listener that is shut ends the process of a newer Gloo.
+                if not copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    copy.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
             finally:
