@@ -219,6 +219,11 @@ std::string ConfigReader::object_text() const { return node_->dump(); }
 
 const std::string& ConfigReader::file() const { return document_->file; }
 
+std::filesystem::path ConfigReader::beside(const std::filesystem::path& given) const {
+    if (given.is_absolute()) return given;
+    return std::filesystem::path(file()).parent_path() / given;
+}
+
 std::string ConfigReader::path_of(std::string_view key) const {
     return fmt::format("{}/{}", path_, pointer_token(key));
 }

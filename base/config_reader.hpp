@@ -85,6 +85,8 @@ public:
     [[noreturn]] void fail(std::string_view key, std::string_view problem) const;
 
     const std::string& file() const;
+    // A file that the document names: relative names are looked for in the document's folder.
+    std::filesystem::path beside(const std::filesystem::path& given) const;
     std::string object_text() const;  // this object as JSON, as it was written
     const std::string& path() const { return path_; }
     // The document as it was read so far, defaults filled in, keys sorted, two-space indent.

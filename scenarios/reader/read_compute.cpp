@@ -20,12 +20,7 @@ double seconds_of(ConfigReader& config, std::string_view key) {
 std::vector<sim::CostCurve::Point> read_points(ConfigReader table) {
     std::vector<sim::CostCurve::Point> points;
     for (const std::string& key : table.keys()) {
-        std::int64_t batch = 0;
-        const auto parsed = std::from_chars(key.data(), key.data() + key.size(), batch);
-        if (parsed.ec != std::errc{} || parsed.ptr != key.data() + key.size() || batch < 1) {
-            table.fail(key, "expected a batch as key, an integer of at least 1");
-        }
-        points.push_back({batch, seconds_of(table, key)});
+        points.push_back({batch_of_key(table, key), seconds_of(table, key)});
     }
     table.finish();
     std::ranges::sort(points, {}, &sim::CostCurve::Point::batch);  // keys are sorted as text
@@ -39,9 +34,7 @@ sim::CostCurve measured_curve(ConfigReader& compute, const std::string& where,
         if (!compute.has(key)) continue;
         compute.fail(key, "stands beside \"costs\", which says it: expected one of them");
     }
-    const std::filesystem::path given = compute.text("costs");
-    const std::filesystem::path folder = std::filesystem::path(compute.file()).parent_path();
-    const std::filesystem::path file = given.is_absolute() ? given : folder / given;
+    const std::filesystem::path file = compute.beside(compute.text("costs"));
     const LiveCosts costs = read_costs(file);
     const auto lines = costs.law().lines();
     if (lines.empty() || lines.front().workers != 1) {
@@ -54,11 +47,28 @@ sim::CostCurve measured_curve(ConfigReader& compute, const std::string& where,
 
 }  // namespace
 
-ComputeCurves::ComputeCurves(ConfigReader& job, bool own_transformer)
+std::int64_t batch_of_key(const ConfigReader& table, const std::string& key) {
+    std::int64_t batch = 0;
+    const auto parsed = std::from_chars(key.data(), key.data() + key.size(), batch);
+    if (parsed.ec != std::errc{} || parsed.ptr != key.data() + key.size() || batch < 1) {
+        table.fail(key, "expected a batch as key, an integer of at least 1");
+    }
+    return batch;
+}
+
+ComputeCurves::ComputeCurves(ConfigReader& job, const sim::ModelProfile& model)
     : where_(fmt::format("{}: at {}/precision", job.file(), job.path())) {
     auto compute = job.object_if_present("compute");
+    if (model.measured) {
+        if (compute) job.fail("compute", "stands beside a model whose steps were measured");
+        std::vector<sim::CostCurve::Point> points;
+        for (const auto& step : model.measured->steps) points.push_back({step.batch, step.seconds});
+        given_ = sim::CostCurve::table(std::move(points), where_);
+        given_source_ = model.measured->source;
+        return;
+    }
     if (!compute) {
-        if (own_transformer) kernels_ = KernelKeys{};
+        if (model.transformer && job.is_object("model")) kernels_ = KernelKeys{};
         return;
     }
     const std::string where = fmt::format("{}: at {}", job.file(), compute->path());

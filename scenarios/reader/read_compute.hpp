@@ -10,6 +10,9 @@
 
 namespace ukemi::scenarios {
 
+// A key of a table by batch.
+std::int64_t batch_of_key(const ConfigReader& table, const std::string& key);
+
 // One of six forms: `fixed` and `per_sample`, with a `floor` that small batches do not go below; a
 // `table` of times by batch; a roofline at `arithmetic_share` and `memory_share` of a GPU's peaks;
 // `costs`, a file of `ukemi calibrate`, whose steps of one worker it takes; `kernels`, one by one
@@ -17,8 +20,9 @@ namespace ukemi::scenarios {
 // curve or a roofline with known shares.
 class ComputeCurves {
 public:
-    // Where the section is missing, a transformer of one's own is timed kernel by kernel.
-    ComputeCurves(ConfigReader& job, bool own_transformer);
+    // Where the section is missing, a transformer of one's own is timed kernel by kernel. A model
+    // whose steps were measured takes no section.
+    ComputeCurves(ConfigReader& job, const sim::ModelProfile& model);
 
     // For this GPU, and where it is from. InputError if it cannot compute at this precision.
     sim::CostCurve curve(const sim::ModelProfile& model, const sim::GpuProfile& gpu,

@@ -51,8 +51,7 @@ sim::NcclPlace ranks_of_log(const ConfigReader& config, const sim::Topology& top
 
 std::string fit(ConfigReader& config, sim::LinkKind kind, sim::Topology& topology) {
     const fs::path given = config.text("nccl_tests");
-    const fs::path file =
-        given.is_absolute() ? given : fs::path(config.file()).parent_path() / given;
+    const fs::path file = config.beside(given);
     config.finish();
     const auto tables = traces::read_nccl_tests(file);
     const auto table =

@@ -5,9 +5,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <ranges>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/key_notes.hpp"
+#include "base/read_file.hpp"
+#include "scenarios/reader/profiler_trace.hpp"
+#include "scenarios/reader/read_compute.hpp"
 #include "sim/cluster/layer_stack.hpp"
 #include "sim/cluster/models/architectures.hpp"
 
@@ -130,21 +139,82 @@ sim::ModelProfile read_counted(ConfigReader& config, const std::string& name) {
     return model;
 }
 
+// The tensors of a trace in forward order, and when each is ready.
+void take_gradients(const ProfiledStep& step, sim::ModelProfile& model) {
+    model.tensors.clear();
+    model.layers.clear();
+    model.measured->ready.clear();
+    model.measured->backward_share = step.backward_share;
+    for (std::size_t i = step.gradients.size(); i-- > 0;) {
+        const ProfiledStep::Gradient& gradient = step.gradients[i];
+        const std::string name = fmt::format("tensor{}", model.tensors.size());
+        model.tensors.push_back({name, gradient.elements});
+        model.measured->ready.push_back(gradient.ready);
+        sim::LayerCost layer;
+        layer.name = name;
+        layer.parameters = gradient.elements;
+        model.layers.push_back(layer);
+    }
+}
+
+bool are_equal(const ProfiledStep& step, const std::vector<sim::GradientTensor>& tensors) {
+    return std::ranges::equal(step.gradients, tensors | std::views::reverse, {},
+                              &ProfiledStep::Gradient::elements, &sim::GradientTensor::elements);
+}
+
+sim::ModelProfile read_profiled(ConfigReader& config, const std::string& name, std::int64_t batch) {
+    sim::ModelProfile model;
+    model.name = name;
+    model.sample = "sample";
+    model.values_kept = config.integer("values_kept", 0, std::int64_t{1} << 50, 0);
+    sim::MeasuredPasses& measured = model.measured.emplace();
+    ConfigReader traces = config.object("traces");
+    std::int64_t nearest = std::numeric_limits<std::int64_t>::max();
+    std::int64_t steps = 0;
+    std::map<std::int64_t, std::string> by_batch;
+    for (const std::string& key : traces.keys()) {
+        by_batch[batch_of_key(traces, key)] = traces.text(key);
+    }
+    traces.finish();
+    if (KeyExplorer::of(config.file()) != nullptr) {  // only keys are looked for, and no files
+        measured.steps = {{1, 1}};
+        take_gradients({1, 1, 0.5, {{1, 1}}}, model);
+        return model;
+    }
+    if (by_batch.empty()) config.fail("traces", "expected a trace of at least one batch");
+    for (const auto& [trace_batch, given] : by_batch) {
+        const std::string file = config.beside(given).string();
+        const ProfiledStep step = parse_profiler_trace(read_file(file, profiler_bytes_max), file);
+        if (!model.tensors.empty() && !are_equal(step, model.tensors)) {
+            throw InputError(file, "", "expected the gradients of the traces of other batches");
+        }
+        measured.steps.push_back({trace_batch, step.seconds});
+        steps += step.steps;
+        if (std::abs(trace_batch - batch) >= nearest) continue;
+        nearest = std::abs(trace_batch - batch);
+        take_gradients(step, model);
+    }
+    measured.source = fmt::format("{} steps of PyTorch's profiler", steps);
+    return model;
+}
+
 }  // namespace
 
-sim::ModelProfile read_model(ConfigReader& job) {
+sim::ModelProfile read_model(ConfigReader& job, std::int64_t batch) {
     if (!job.is_object("model")) {
         const std::string name = job.text("model");
         return sim::model_named(name, fmt::format("{}: at {}/model", job.file(), job.path()));
     }
     ConfigReader config = job.object("model");
-    static constexpr std::array<std::string_view, 3> kinds{"transformer", "layers", "counted"};
+    static constexpr std::array<std::string_view, 4> kinds{"transformer", "layers", "counted",
+                                                           "profiled"};
     const std::string kind = config.one_of("kind", kinds);
     const std::string name = config.text("name", kind);
     if (name.empty()) config.fail("name", "expected a name, found \"\"");
     sim::ModelProfile model = kind == "transformer" ? read_transformer(config, name)
                               : kind == "layers"    ? read_layers(config, name)
-                                                    : read_counted(config, name);
+                              : kind == "counted"   ? read_counted(config, name)
+                                                    : read_profiled(config, name, batch);
     config.finish();
     return model;
 }

@@ -12,6 +12,10 @@ namespace ukemi::scenarios {
 //   layers       a list of `layers` of an image network, one after another, from an `input` of
 //                channels, height and width
 //   counted      `parameters`, `tensors` and `forward_flops` of a sample, in equal parts
-sim::ModelProfile read_model(ConfigReader& job);
+//   profiled     `traces` of PyTorch's profiler by batch (profiler_trace.hpp): gradients, how long
+//   a
+//                step takes, and when in it each gradient is ready, as the trace of the batch that
+//                is nearest to the job's says
+sim::ModelProfile read_model(ConfigReader& job, std::int64_t batch);
 
 }  // namespace ukemi::scenarios

@@ -244,7 +244,7 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
 // Fills in what each worker computes, after it has been checked that the batch fits.
 void read_compute(ConfigReader& config, const sim::Topology& topology, MemoryCheck check,
                   const sim::ModelProfile& model, const MemoryKind& memory, StepJobEntry& entry) {
-    const ComputeCurves curves(config, model.transformer && config.is_object("model"));
+    const ComputeCurves curves(config, model);
     std::string_view last;
     PassTime time;
     for (const sim::DeviceId worker : entry.job.workers) {
@@ -391,15 +391,17 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
                            std::span<const sim::DeviceId>& left) {
     StepJobEntry entry;
     sim::StepJob& job = entry.job;
-    sim::ModelProfile model = read_model(config);
+    job.batch = config.integer("batch", 1, 1'000'000);
+    sim::ModelProfile model = read_model(config, job.batch);
     entry.model = model.name;
+    // The update of the step before, too: it waits for all gradients, as the forward pass for it.
+    if (model.measured) job.forward_share = 1 - model.measured->backward_share;
     job.name = config.text("name", entry.model);
     if (job.name.empty()) config.fail("name", "expected a name, found \"\"");
     const ServerRequest servers = read_variable_update(config, topology, left);
     const ModeDefaults defaults = defaults_of(servers.update);
     take_workers(config, left, job);
     left = left.subspan(job.workers.size());
-    job.batch = config.integer("batch", 1, 1'000'000);
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
     job.launch = read_launch(config, defaults.launch);
     entry.codec = read_step_codec(config);
@@ -408,6 +410,10 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     entry.learners = read_learners(config);
     if (entry.learners.count > 1 && !entry.request.is_plain()) {
         config.fail("learners", "each has the whole model: expected no \"layout\"");
+    }
+    if (model.measured && !entry.request.is_plain()) {
+        config.fail("layout",
+                    "is for models whose layers are known, and not for a profiler's trace");
     }
     job.learners = entry.learners.count;
     memory.rule.learners = job.learners;

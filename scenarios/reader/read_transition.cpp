@@ -87,8 +87,7 @@ sim::TransitionCosts measured_costs(ConfigReader& config) {
     }
     const std::filesystem::path given = config.text("costs");
     if (given.empty()) config.fail("costs", "expected a file, found \"\"");
-    const std::filesystem::path folder = std::filesystem::path(config.file()).parent_path();
-    const std::filesystem::path file = given.is_absolute() ? given : folder / given;
+    const std::filesystem::path file = config.beside(given);
     const LiveCosts measured = read_costs(file);
     const auto expect = [&](bool measured_at_all, const char* name) {
         if (measured_at_all) return;

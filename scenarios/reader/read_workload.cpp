@@ -22,12 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path beside(const ConfigReader& config, const std::string& name) {
-    const fs::path given = name;
-    if (given.is_absolute()) return given;
-    return fs::path(config.file()).parent_path() / given;
-}
-
 std::vector<RankTrace> read_traces(const ConfigReader& config, const fs::path& prefix,
                                    std::int32_t ranks) {
     for (const char* extension : {".et", ".json"}) {
@@ -81,7 +75,7 @@ sim::Workload read_files(const ConfigReader& config, const fs::path& path,
                          const std::string& groups_file, const AstraSystem& system,
                          std::int32_t ranks) {
     std::optional<CommGroups> groups;
-    if (!groups_file.empty()) groups = read_groups(beside(config, groups_file), ranks);
+    if (!groups_file.empty()) groups = read_groups(config.beside(groups_file), ranks);
     std::vector<RankTrace> traces;
     if (fs::is_regular_file(path)) {
         std::string text = read_file(path, layer_text_bytes_max);
@@ -152,7 +146,7 @@ StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topolog
     StepJobEntry entry;
     sim::StepJob& job = entry.job;
     const std::string name = config.text("workload");
-    const fs::path path = beside(config, name);
+    const fs::path path = config.beside(name);
     entry.model = name.empty() ? "workload" : path.filename().string();
     job.name = config.text("name", entry.model);
     if (job.name.empty()) config.fail("name", "expected a name, found \"\"");
@@ -173,7 +167,7 @@ StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topolog
     std::vector<std::int32_t> sizes(grid.begin(), grid.end());
     if (sizes.empty() || ranks != most) sizes = {static_cast<std::int32_t>(ranks)};
     if (!system_file.empty()) {
-        const fs::path file = beside(config, system_file);
+        const fs::path file = config.beside(system_file);
         system = parse_astra_system(read_file(file, astra_system_bytes_max), file.string(), sizes);
     }
     job.launch.overhead = system.endpoint_delay;

@@ -69,6 +69,18 @@ struct BlockKept {
 };
 BlockKept block_kept(const TransformerShape& shape, bool scores = true);
 
+// Steps of one worker as somebody has measured them, in place of what layers would take.
+struct MeasuredPasses {
+    struct Step {
+        std::int64_t batch = 0;
+        double seconds = 0;
+    };
+    std::vector<Step> steps;    // by batch, rising
+    double backward_share = 0;  // of a step: from the backward pass's begin to the last gradient
+    std::vector<double> ready;  // by tensor: share of the backward pass after which it is ready
+    std::string source;
+};
+
 struct ModelProfile {
     std::string name;
     std::string sample;  // "image of 224 x 224"
@@ -79,6 +91,7 @@ struct ModelProfile {
     // Of a network of equal blocks: its layers are embeddings, then attention and feed_forward of
     // each block, then the rest.
     std::optional<TransformerShape> transformer;
+    std::optional<MeasuredPasses> measured;
 
     std::int64_t parameters() const;
     double forward_flops() const;  // of one sample

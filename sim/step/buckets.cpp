@@ -22,6 +22,7 @@ void add_squares(std::vector<GradientBucket>& buckets) {
 }
 
 std::vector<double> ready_shares(const ModelProfile& model) {
+    if (model.measured) return model.measured->ready;
     // A tensor belongs to the layer in which its last parameter is counted.
     double before = 0;  // arithmetic of the layers up to and without this one
     const double all = model.forward_flops();

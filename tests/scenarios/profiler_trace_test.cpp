@@ -1,0 +1,157 @@
+// profiler_trace_test.cpp — traces of PyTorch's profiler, of a processor and of a device.
+#include "scenarios/reader/profiler_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "base/input_error.hpp"
+#include "base/read_file.hpp"
+#include "scenarios/reader/step_scenario.hpp"
+
+namespace ukemi {
+namespace {
+
+using scenarios::parse_profiler_trace;
+using scenarios::ProfiledStep;
+
+std::string event(const std::string& name, double at_us, double length_us, const char* kind,
+                  const std::string& args = "{}") {
+    return fmt::format(
+        R"({{"ph": "X", "cat": "{}", "name": "{}", "ts": {}, "dur": {}, "args": {}}},)", kind, name,
+        at_us, length_us, args);
+}
+
+std::string gradient(double end_us, const char* sizes) {
+    return event("torch::autograd::AccumulateGrad", end_us - 1, 1, "cpu_op",
+                 fmt::format(R"({{"Input Dims": [{}]}})", sizes));
+}
+
+std::string backward(double at_us) {
+    return event("autograd::engine::evaluate_function: MmBackward0", at_us, 1, "cpu_op");
+}
+
+std::string trace_of(std::string events) {
+    events.pop_back();  // the last comma
+    return fmt::format(R"({{"traceEvents": [{}]}})", events);
+}
+
+// A launch by the host and what the device does for it.
+std::string kernel(int id, double launched_us, double begin_us, double length_us) {
+    const std::string args = fmt::format(R"({{"correlation": {}}})", id);
+    return event("cudaLaunchKernel", launched_us, 1, "cuda_runtime", args) +
+           event("gemm", begin_us, length_us, "kernel", args);
+}
+
+std::string of_a_processor(double scale) {
+    return event("ProfilerStep#1", 0, 100 * scale, "user_annotation") + backward(30 * scale) +
+           gradient(50 * scale, "[10, 4]") + gradient(80 * scale, "[10]");
+}
+
+}  // namespace
+
+TEST_CASE("profiler trace: a step of a processor", "[scenario][profiler]") {
+    const ProfiledStep step = parse_profiler_trace(trace_of(of_a_processor(1)), "t.json");
+    CHECK(step.steps == 1);
+    CHECK(step.seconds == Approx(100e-6));
+    CHECK(step.backward_share == Approx(0.5));  // 30 to 80 of 100
+    REQUIRE(step.gradients.size() == 2);
+    CHECK(step.gradients[0].elements == 40);
+    CHECK(step.gradients[0].ready == Approx(0.4));
+    CHECK(step.gradients[1].elements == 10);
+    CHECK(step.gradients[1].ready == Approx(1.0));
+}
+
+TEST_CASE("profiler trace: medians over steps, and a trace without them", "[scenario][profiler]") {
+    const auto shifted = [](double by) {
+        return event("ProfilerStep#2", by, 100, "user_annotation") + backward(by + 40) +
+               gradient(by + 50, "[10, 4]") + gradient(by + 80, "[10]");
+    };
+    const auto three =
+        parse_profiler_trace(trace_of(of_a_processor(1) + shifted(1000) + shifted(2000)), "t.json");
+    CHECK(three.steps == 3);
+    CHECK(three.backward_share == Approx(0.4));
+    CHECK(three.gradients[0].ready == Approx(0.25));
+    const auto alone = parse_profiler_trace(
+        trace_of(event("aten::mm", 0, 10, "cpu_op") + backward(30) + gradient(90, "[3]")),
+        "t.json");
+    CHECK(alone.seconds == Approx(90e-6));
+    CHECK(alone.gradients[0].elements == 3);
+}
+
+TEST_CASE("profiler trace: on a device it is ready when what was launched is done",
+          "[scenario][profiler]") {
+    // The host is through after 20 us; forward 10 to 40, then 60 and 90, then the update.
+    const auto step = [](int id, double by) {
+        return event("ProfilerStep#1", by, 20, "user_annotation") +
+               event("ProfilerStep#1", by + 10, 90, "gpu_user_annotation") +
+               kernel(id, by + 1, by + 10, 30) + backward(by + 5) +
+               kernel(id + 1, by + 6, by + 40, 20) + gradient(by + 8, "[8]") +
+               kernel(id + 2, by + 9, by + 60, 30) + gradient(by + 11, "[2, 8]") +
+               kernel(id + 3, by + 12, by + 90, 10);
+    };
+    const auto one = parse_profiler_trace(trace_of(step(1, 0)), "t.json");
+    CHECK(one.seconds == Approx(90e-6));             // from the first kernel on
+    CHECK(one.backward_share == Approx(50.0 / 90));  // 40 to 90
+    CHECK(one.gradients[0].ready == Approx(0.4));
+    CHECK(one.gradients[1].ready == Approx(1.0));
+    // The second begins on the device when the first is through.
+    const auto two = parse_profiler_trace(trace_of(step(1, 0) + step(5, 100)), "t.json");
+    CHECK(two.steps == 2);
+    CHECK(two.seconds == Approx((90e-6 + 100e-6) / 2));
+}
+
+TEST_CASE("profiler trace: what it cannot be taken from is refused", "[scenario][profiler]") {
+    const auto refused = [](const std::string& text, const std::string& why) {
+        CHECK_THROWS_WITH(parse_profiler_trace(text, "t.json"),
+                          Catch::Contains("t.json") && Catch::Contains(why));
+    };
+    refused("{}", "expected \"traceEvents\"");
+    refused(R"({"traceEvents": 3})", "expected a list of events");
+    refused(trace_of(event("aten::mm", 0, 10, "cpu_op")), "expected training, found no");
+    refused(trace_of(backward(1) + event("torch::autograd::AccumulateGrad", 2, 1, "cpu_op")),
+            "record_shapes=True");
+    refused(trace_of(backward(1) + gradient(5, "[0]")), "expected the sizes of a gradient");
+    refused(trace_of(backward(1) + gradient(5, "[2]") + event("c10d::allreduce_", 6, 1, "cpu_op")),
+            "training of one worker alone");
+    refused(trace_of(gradient(5, "[2]")), "functions of a backward pass");
+    refused(R"({"traceEvents": [{"ph": "X", "name": "a", "dur": 1}]})", "/traceEvents/0/ts");
+    const std::string other = event("ProfilerStep#2", 1000, 100, "user_annotation") +
+                              backward(1010) + gradient(1050, "[7]");
+    refused(trace_of(of_a_processor(1) + other), "expected equal gradients in all steps");
+}
+
+TEST_CASE("profiler trace: a recorded one is a model of steps", "[scenario][profiler]") {
+    const std::string folder = UKEMI_SOURCE_DIR "/scenarios/profiler";
+    const std::string small = folder + "/small_cnn_16.json";
+    const auto step = parse_profiler_trace(read_file(small, scenarios::profiler_bytes_max), small);
+    CHECK(step.steps == 5);
+    REQUIRE(step.gradients.size() == 8);
+    const auto entry = [&](int batch, const std::string& more) {
+        const std::string text = fmt::format(
+            R"({{"name": "own", "seed": 1, "cluster": {{"machine": "p3.2xlarge", "count": 2}},
+                 "job": {{"model": {{"kind": "profiled", "traces": {{"16": "{0}/small_cnn_16.json",
+                          "64": "{0}/small_cnn_64.json"}}}}, "batch": {1} {2}}}}})",
+            folder, batch, more);
+        return scenarios::step_scenario_from_text(text, "own.json").jobs.at(0);
+    };
+    const auto own = entry(16, "");
+    CHECK(own.gradient == 4 * bytes(206'922));  // of the net's parameters
+    CHECK(to_seconds(own.job.compute.at(0)) == Approx(step.seconds).epsilon(1e-6));
+    CHECK(own.job.forward_share == Approx(1 - step.backward_share));
+    CHECK(own.curve == "10 steps of PyTorch's profiler");
+    // A batch between the two is on the line between their times, as a table of times is.
+    const double low = to_seconds(own.job.compute.at(0));
+    const double high = to_seconds(entry(64, "").job.compute.at(0));
+    CHECK(to_seconds(entry(40, "").job.compute.at(0)) == Approx((low + high) / 2).epsilon(1e-6));
+    // Of the trace that is nearer.
+    CHECK(entry(39, "").job.forward_share == own.job.forward_share);
+    CHECK(entry(41, "").job.forward_share == entry(64, "").job.forward_share);
+    CHECK_THROWS_WITH(entry(16, R"(, "compute": {"fixed": "1 s"})"),
+                      Catch::Contains("/job/compute: stands beside a model whose steps"));
+    CHECK_THROWS_WITH(entry(16, R"(, "layout": {"data": 2, "shard": "parameters"})"),
+                      Catch::Contains("/job/layout: is for models whose layers are known"));
+}
+
+}  // namespace ukemi
