@@ -189,7 +189,7 @@ struct StepTimes {
 
 void add_step(const ProfilerEvents& events, const Stretch& step, std::optional<double> last_end,
               StepTimes& times) {
-    const auto inside = [&](double at) { return at >= step.begin_us && at < step.end_us; };
+    const auto inside = [&](double at) { return at >= step.begin_us && at <= step.end_us; };
     const auto backward = std::ranges::find_if(events.backward_us, inside);
     std::vector<ReadyGradient> gradients;
     std::ranges::copy_if(events.gradients, std::back_inserter(gradients),

@@ -163,7 +163,8 @@ TEST_CASE("own model: what no model can be is refused", "[scenario][own_model]")
                      "/tensors: expected at most as many as parameters"},
              Refused{R"({"kind": "transformr", "layers": 2, "hidden": 64, "heads": 8,
                          "vocabulary": 10, "sequence": 8})",
-                     "/kind: expected one of transformer, layers, counted, found \"transformr\" "
+                     "/kind: expected one of transformer, layers, counted, profiled, found "
+                     "\"transformr\" "
                      "(did you mean \"transformer\"?)"},
          }) {
         CHECK_THROWS_WITH(job_with(fmt::format("\"model\": {}", one.model)),
