@@ -4,11 +4,13 @@ They meet in a file that has no name: it lies in the memory of rank 0, which say
 be aborted from another thread, by shutting its sockets: a thread that waits in it comes back at once.
 """
 
+import json
 import os
 import socket
+import time
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import torch
 import torch.distributed as dist
@@ -17,6 +19,25 @@ from ukemi.torch.link import NO_ATTEMPT, Link
 
 # From the moment at which all have said where they are, peers that live connect in milliseconds.
 _CONNECT_S = 10.0
+# A group whose sockets are shut lets go of its collectives in milliseconds; who does not, ends.
+_LET_GO_S = 5.0
+_MEETING = "ukemi-rendezvous"
+_MEETING_BYTES_MAX = 1 << 24
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[int]:
+    """The file of the meeting, which must be one: its owner may have closed it."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+    except OSError as error:
+        raise RuntimeError(f"rank 0 is gone: {error.strerror}") from error
+    try:
+        if not os.readlink(f"/proc/self/fd/{file}").startswith(f"/memfd:{_MEETING}"):
+            raise RuntimeError("rank 0 is gone: its file is another's")
+        yield file
+    finally:
+        os.close(file)
 
 
 class PeersFailed(Exception):
@@ -39,6 +60,40 @@ def _sockets() -> Dict[int, str]:
     return found
 
 
+class _Meeting(dist.Store):
+    """Who listens where: each appends its lines to one file, and reads the others'.
+
+    Not torch's FileStore. When a group is destroyed, that opens its path once more. By then the
+    number may be another file's, which it reads to an end that never comes, and the interpreter's
+    lock is held meanwhile: the worker says nothing more until it is given up.
+    """
+
+    def __init__(self, file: int, deadline_s: float, is_over: Callable[[], bool]) -> None:
+        super().__init__()
+        self._file = file
+        self._end = time.monotonic() + deadline_s
+        self._is_over = is_over
+
+    def _said(self) -> Dict[str, str]:
+        lines = os.pread(self._file, _MEETING_BYTES_MAX, 0).split(b"\n")[:-1]
+        return dict(json.loads(line) for line in lines)
+
+    def set(self, key: str, value: bytes) -> None:
+        os.write(self._file, json.dumps([key, value.hex()]).encode() + b"\n")
+
+    def get(self, key: str) -> bytes:
+        self.wait([key])
+        return bytes.fromhex(self._said()[key])
+
+    def wait(self, keys: List[str], timeout: Optional[timedelta] = None) -> None:
+        while not set(keys) <= self._said().keys():
+            if self._is_over():
+                raise RuntimeError("aborted")
+            if time.monotonic() > self._end:
+                raise RuntimeError("timed out: not everybody came")
+            time.sleep(0.002)
+
+
 class Group:
     """One membership epoch. Its collectives are called by the training thread only."""
 
@@ -54,7 +109,9 @@ class Group:
         self._deadline_s = deadline_s
         self._aborted = False
         self._sockets: Dict[int, str] = {}
-        self._memory = os.memfd_create("ukemi-rendezvous", os.MFD_CLOEXEC) if rank == 0 else -1
+        self._memory = os.memfd_create(_MEETING, os.MFD_CLOEXEC) if rank == 0 else -1
+        self._meeting: Optional[_Meeting] = None
+        self._works: List[Any] = []  # all that may still be under way
         link.watch(self)
 
     def address(self) -> bytes:
@@ -68,13 +125,16 @@ class Group:
         path = addresses[0].decode()
         with self.collective("connecting"):
             before = _sockets()
-            store = dist.FileStore(path, self.size)
-            store.set_timeout(timedelta(seconds=min(_CONNECT_S, self._deadline_s)))
             options = dist.ProcessGroupGloo._Options()
             options._devices = [dist.ProcessGroupGloo.create_device(hostname="127.0.0.1")]
             options._timeout = timedelta(seconds=self._deadline_s)
             options._threads = 2
-            self.process_group = dist.ProcessGroupGloo(store, self.rank, self.size, options)
+            with _opened(path) as file:
+                deadline_s = min(_CONNECT_S, self._deadline_s)
+                self._meeting = _Meeting(file, deadline_s, lambda: self._aborted)
+                self.process_group = dist.ProcessGroupGloo(
+                    self._meeting, self.rank, self.size, options
+                )
             now = _sockets()
             self._sockets = {
                 number: target for number, target in now.items() if before.get(number) != target
@@ -137,12 +197,31 @@ class Group:
         options.rootTensor = 0
         assert self.process_group is not None
         with self.collective(what):
-            self.process_group.broadcast([tensor], options).wait()
+            self.finish(self.issue(self.process_group.broadcast([tensor], options)))
+
+    def issue(self, work: Any) -> Any:
+        """Of a collective that has begun; finish() waits for it."""
+        self._works.append(work)
+        return work
+
+    def finish(self, work: Any) -> None:
+        """Raises what went wrong."""
+        work.wait()
+        if work in self._works:
+            self._works.remove(work)
 
     def close(self) -> None:
         """Takes leave of the others."""
         self._link.forget(self)
+        # A group is destroyed with the interpreter's lock held, and waits for its threads; these
+        # must not want that lock, as they do to give back what a work has the last hold of.
+        end = time.monotonic() + _LET_GO_S
+        while not all(one.is_completed() for one in self._works):
+            if time.monotonic() > end:
+                os._exit(1)
+            time.sleep(0.001)
         self.process_group = None
+        self._works = []
         self._sockets = {}
         if self._memory >= 0:
             os.close(self._memory)

@@ -137,6 +137,8 @@ class Trainer:
                     f"it reads a Plan with digest {plan.digest:016x}, "
                     f"expected {order.plan_digest:016x}"
                 )
+            if plan.codec != "none" and not self._replica.single_precision():
+                raise PlanError(f"codec {plan.codec}: expected weights of single precision")
             if order.holders[order.rank] and not self._has_state:
                 raise PlanError("it has no state")
             of_epoch = self._group is not None and self._group.epoch == order.epoch
@@ -289,7 +291,12 @@ class Trainer:
         group.committed()
         self._group = group
         self._steps = TrainingStep(
-            self._task, self._replica, group, self._seed, self._bucket_bytes
+            self._task,
+            self._replica,
+            group,
+            self._seed,
+            self._bucket_bytes,
+            bool(self._training["error_feedback"]),
         )
 
     def _leave_group(self) -> None:
