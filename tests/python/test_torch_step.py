@@ -14,6 +14,7 @@ from torch_rig import SCRIPT, Rig, plan_text
 
 from ukemi._core import GradientExchange
 from ukemi.torch.codec import flat_gradient
+from ukemi.torch.device import carrier_of
 from ukemi.torch.replica import Checkpoint, NoiseAverages, Replica, StateError, pack, unpack
 from ukemi.torch.script import SampleOrder, Task, load_script, peer_of
 from ukemi.torch.step import noise_of_replicas
@@ -68,6 +69,15 @@ class Formulas(unittest.TestCase):
         averages.add(4.0, 8.0)
         # Weights 0.9 and 1 of their sum.
         self.assertAlmostEqual(averages.values[0], (0.9 * 2 + 4) / 1.9)
+
+
+class Devices(unittest.TestCase):
+    def test_nccl_carries_between_gpus_of_their_own(self):
+        self.assertEqual(carrier_of(["cuda:0", "cuda:1"], True), "nccl")
+        self.assertEqual(carrier_of(["cuda:0", "cuda:1"], False), "gloo")
+        self.assertEqual(carrier_of(["cuda:0", "cuda:0"], True), "gloo")
+        self.assertEqual(carrier_of(["cuda:0", "cpu"], True), "gloo")
+        self.assertEqual(carrier_of(["cuda:0"], True), "gloo")
 
 
 class Orders(unittest.TestCase):
@@ -464,7 +474,7 @@ class Losses(ScriptTest):
         rig.train(step + 3)
 
     def test_who_does_not_let_go_of_a_step_ends(self):
-        """Gloo may miss that its collective was aborted, and would wait for a minute."""
+        """Whatever holds it: here the script."""
         flag = self.folder / "stuck"
         self.script.write_text(
             SCRIPT.replace(

@@ -1,4 +1,4 @@
-"""The members of one epoch, connected by Gloo on this machine.
+"""The members of one epoch, connected by Gloo on this machine; between GPUs gradients go by NCCL.
 
 They meet in a file that has no name: it lies in the memory of rank 0, which says where. A group can
 be aborted from another thread, by shutting its sockets: a thread that waits in it comes back at once.
@@ -15,13 +15,14 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 import torch
 import torch.distributed as dist
 
+from ukemi.torch.device import carrier_of
 from ukemi.torch.link import NO_ATTEMPT, Link
 
 # From the moment at which all have said where they are, peers that live connect in milliseconds.
 _CONNECT_S = 10.0
 # A group whose sockets are shut lets go of its collectives in milliseconds; who does not, ends.
 _LET_GO_S = 5.0
-_MEETING = "ukemi-rendezvous"
+MEETING = "ukemi-rendezvous"
 _MEETING_BYTES_MAX = 1 << 24
 
 
@@ -33,7 +34,7 @@ def _opened(path: str) -> Iterator[int]:
     except OSError as error:
         raise RuntimeError(f"rank 0 is gone: {error.strerror}") from error
     try:
-        if not os.readlink(f"/proc/self/fd/{file}").startswith(f"/memfd:{_MEETING}"):
+        if not os.readlink(f"/proc/self/fd/{file}").startswith(f"/memfd:{MEETING}"):
             raise RuntimeError("rank 0 is gone: its file is another's")
         yield file
     finally:
@@ -60,7 +61,7 @@ def _sockets() -> Dict[int, str]:
     return found
 
 
-class _Meeting(dist.Store):
+class _Meeting(dist.Store):  # type: ignore[misc]
     """Who listens where: each appends its lines to one file, and reads the others'.
 
     Not torch's FileStore. When a group is destroyed, that opens its path once more. By then the
@@ -98,31 +99,44 @@ class Group:
     """One membership epoch. Its collectives are called by the training thread only."""
 
     def __init__(
-        self, link: Link, epoch: int, attempt: int, rank: int, size: int, deadline_s: float
+        self,
+        link: Link,
+        epoch: int,
+        attempt: int,
+        rank: int,
+        size: int,
+        deadline_s: float,
+        place: str = "cpu",
     ) -> None:
         self.epoch = epoch
         self.attempt = attempt
         self.rank = rank
         self.size = size
         self.process_group: Optional[dist.ProcessGroupGloo] = None
+        self.gradients: Any = None  # what carries them: the same, or NCCL
+        self.on_host = True  # they go by way of the host's memory
+        self._place = place  # of this rank's model
         self._link = link
         self._deadline_s = deadline_s
         self._aborted = False
         self._sockets: Dict[int, str] = {}
-        self._memory = os.memfd_create(_MEETING, os.MFD_CLOEXEC) if rank == 0 else -1
+        self._memory = os.memfd_create(MEETING, os.MFD_CLOEXEC) if rank == 0 else -1
         self._meeting: Optional[_Meeting] = None
         self._works: List[Any] = []  # all that may still be under way
         link.watch(self)
 
     def address(self) -> bytes:
-        """What the others must know: where rank 0's file is."""
-        return f"/proc/{os.getpid()}/fd/{self._memory}".encode() if self.rank == 0 else b""
+        """What the others must know: where the model is, and of rank 0 where its file is."""
+        file = f"/proc/{os.getpid()}/fd/{self._memory}" if self.rank == 0 else ""
+        return f"{self._place} {file}".encode()
 
     def connect(self, addresses: List[bytes]) -> None:
         """With everybody's address, by rank. Raises PeersFailed."""
         if self.size == 1:
             return
-        path = addresses[0].decode()
+        said = [one.decode().partition(" ") for one in addresses]
+        path = said[0][2]
+        carrier = carrier_of([one[0] for one in said], dist.is_nccl_available())
         with self.collective("connecting"):
             before = _sockets()
             options = dist.ProcessGroupGloo._Options()
@@ -135,6 +149,9 @@ class Group:
                 self.process_group = dist.ProcessGroupGloo(
                     self._meeting, self.rank, self.size, options
                 )
+                self.gradients = self.process_group
+                if carrier == "nccl":
+                    self._connect_gpus()
             now = _sockets()
             self._sockets = {
                 number: target for number, target in now.items() if before.get(number) != target
@@ -142,6 +159,15 @@ class Group:
         if self._aborted:
             self.abort()
             raise PeersFailed("aborted", "aborted")
+
+    def _connect_gpus(self) -> None:
+        """The first sum makes the communicator, for which all must meet once more."""
+        settings = dist.ProcessGroupNCCL.Options()
+        settings._timeout = timedelta(seconds=self._deadline_s)
+        store = dist.PrefixStore("nccl", self._meeting)
+        self.gradients = dist.ProcessGroupNCCL(store, self.rank, self.size, settings)
+        self.gradients.allreduce([torch.zeros(1, device=self._place)]).wait()
+        self.on_host = False
 
     def committed(self) -> None:
         """No order discards it from now on."""
@@ -220,7 +246,7 @@ class Group:
             if time.monotonic() > end:
                 os._exit(1)
             time.sleep(0.001)
-        self.process_group = None
+        self.process_group = self.gradients = None
         self._works = []
         self._sockets = {}
         if self._memory >= 0:

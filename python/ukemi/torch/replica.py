@@ -243,16 +243,17 @@ class Replica:
     # ---- averaging ----
 
     def flat(self) -> torch.Tensor:
-        """All weights in one row, copied."""
+        """All weights in one row of the host's memory, copied."""
         with torch.no_grad():
-            return torch.cat([one.detach().reshape(-1) for one in self._weights])
+            return torch.cat([one.detach().reshape(-1) for one in self._weights]).cpu()
 
     def add_flat(self, row: torch.Tensor, factor: float = 1.0) -> None:
         """w ← w + factor · row."""
         at = 0
         with torch.no_grad():
             for one in self._weights:
-                one.add_(row[at : at + one.numel()].view_as(one), alpha=factor)
+                part = row[at : at + one.numel()].view_as(one).to(one.device)
+                one.add_(part, alpha=factor)
                 at += one.numel()
 
     def set_flat(self, row: torch.Tensor) -> None:
@@ -274,6 +275,10 @@ class Replica:
 
     def parameter_count(self) -> int:
         return sum(one.numel() for one in self._weights)
+
+    def place(self) -> str:
+        """Where the model is: "cpu", "cuda:1"."""
+        return str(self._weights[0].device)
 
     def single_precision(self) -> bool:
         """Whether all weights are: codecs take no others."""

@@ -64,7 +64,7 @@ class TrainingStep:
         # Of the step under way:
         self._word: List[Any] = []
         self._buckets: List[torch.Tensor] = []
-        self._summed: List[Any] = []  # of the buckets, under way
+        self._summed: List[Any] = []  # of the buckets: the work, what is sent, where it belongs
         self._places: Dict[torch.Tensor, int] = {}
         at = 0
         for one in task.model.parameters():
@@ -118,8 +118,10 @@ class TrainingStep:
         if self._encodes:
             self._average_by_codec(plan, step)
         with group.collective("gradients"):
-            for work in self._summed:
+            for work, sent, buffer in self._summed:
                 group.finish(work)
+                if sent is not buffer:
+                    buffer.copy_(sent)
         exchange.finish()
         words = self._finish_words()
         arrived = time.perf_counter_ns()
@@ -195,7 +197,8 @@ class TrainingStep:
             return
         for parameter, gradient in gradients:
             at = self._places[parameter]
-            gradient.add_(self._kept[at : at + parameter.numel()].view_as(gradient))
+            part = self._kept[at : at + parameter.numel()].view_as(gradient)
+            gradient.add_(part.to(gradient.device))
 
     def _average_by_codec(self, plan: Plan, step: int) -> None:
         """Of the gradients that the backward pass left; then the words, which tell of it."""
@@ -222,7 +225,7 @@ class TrainingStep:
         if self._parallel is None:
             with self._group.collective("building the buckets"):
                 settings: Any = {
-                    "process_group": self._group.process_group,
+                    "process_group": self._group.gradients,
                     "bucket_cap_mb": self._bucket_bytes / (1 << 20),
                     "gradient_as_bucket_view": True,
                     "find_unused_parameters": self._task.find_unused_parameters,
@@ -369,8 +372,8 @@ def _bucket_hook(
     buffer.div_(group.size)
     step._add("sent_bytes", buffer.numel() * buffer.element_size())
     with group.collective("gradients"):
-        assert group.process_group is not None
-        step._summed.append(group.issue(group.process_group.allreduce([buffer])))
+        sent = buffer.cpu() if group.on_host else buffer
+        step._summed.append((group.issue(group.gradients.allreduce([sent])), sent, buffer))
     if bucket.is_last():
         step._send_words()
     return handed_in
