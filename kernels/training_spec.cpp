@@ -189,13 +189,16 @@ void read_bucket(ConfigReader& training, StepSettings& step) {
         read_within(training, "noise_smoothing", noise_smoothing_range, step.noise_smoothing);
 }
 
+void read_error_feedback(ConfigReader& training, StepSettings& step) {
+    if (!training.has("error_feedback")) return;
+    step.error_feedback = training.flag("error_feedback", step.error_feedback);
+}
+
 StepSettings read_step(ConfigReader& training) {
     StepSettings step;
     read_bucket(training, step);
     step.launch = training.choice<LaunchMode>("launch", launch_names, launch_names[0]);
-    if (training.has("error_feedback")) {
-        step.error_feedback = training.flag("error_feedback", step.error_feedback);
-    }
+    read_error_feedback(training, step);
     return step;
 }
 
@@ -207,10 +210,11 @@ TrainingSpec read_script(ConfigReader& training, const std::filesystem::path& fo
     if (given.empty()) training.fail("script", "expected the path of a Python file");
     // Whole, so that the same file is the same job wherever a command is run.
     spec.script = std::filesystem::absolute(folder / given).lexically_normal();
-    for (const std::string_view key : {"data", "model", "optimiser", "launch", "error_feedback"}) {
+    for (const std::string_view key : {"data", "model", "optimiser", "launch"}) {
         if (training.has(key)) training.fail(key, "is for the script to say: leave it out");
     }
     read_bucket(training, spec.step);
+    read_error_feedback(training, spec.step);
     return spec;
 }
 
@@ -243,6 +247,7 @@ std::string training_spec_text(const TrainingSpec& spec) {
         const json document = {{"script", path_text(spec.script, "script")},
                                {"bucket", fmt::format("{} B", spec.step.bucket_bytes)},
                                {"noise_smoothing", spec.step.noise_smoothing},
+                               {"error_feedback", spec.step.error_feedback},
                                {"seed", seed_json(spec.seed)},
                                {"step_seed", seed_json(spec.step.seed)}};
         return document.dump();
@@ -280,10 +285,6 @@ std::string step_refusal(const TrainingSpec& spec, const policies::Plan& plan, i
     }
     if (learners_average(plan)) {
         return "workers of a script average with one learner each";
-    }
-    if (plan.codec != policies::Codec::none && plan.codec != policies::Codec::fp16) {
-        return fmt::format("workers of a script have the codec fp16, not {}",
-                           policies::codec_names()[static_cast<std::size_t>(plan.codec)]);
     }
     return {};
 }

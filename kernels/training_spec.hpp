@@ -28,8 +28,9 @@ struct TrainingSpec {
 
 // The keys of a scenario's "training" that say what is trained, each with its default: "data" (its
 // files beside `folder`), "model", "optimiser", "bucket", "launch", "noise_smoothing" and
-// "error_feedback"; or "script" (beside `folder`), "bucket" and "noise_smoothing". Other keys and
-// the seeds are the caller's. What no worker could build is refused.
+// "error_feedback"; or "script" (beside `folder`), "bucket", "noise_smoothing" and
+// "error_feedback". Other keys and the seeds are the caller's. What no worker could build is
+// refused.
 TrainingSpec read_training_spec(ConfigReader& training, const std::filesystem::path& folder);
 
 // JSON, for the control channel and for result files: the same keys, and "seed" and "step_seed"

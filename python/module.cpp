@@ -37,5 +37,6 @@ PYBIND11_MODULE(_core, module) {
     ukemi::python::bind_values(module);
     ukemi::python::bind_policies(module);
     ukemi::python::bind_loops(module);
+    ukemi::python::bind_exchange(module);
     ukemi::python::bind_experiments(module);
 }

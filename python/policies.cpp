@@ -165,6 +165,7 @@ struct Registered {
     std::string name;
     std::string summary;
     py::object type;  // called with a policy's parameters
+    std::string short_parameter;
     policies::PolicyEntry entry;
 };
 
@@ -193,11 +194,13 @@ std::unique_ptr<policies::Policy> make_python_policy(const policies::PolicyEntry
 }
 
 void register_policy(const std::string& name, const std::string& summary, py::object type,
-                     bool needs_deadline) {
+                     bool needs_deadline, const std::string& short_parameter) {
     const auto known = std::ranges::find(registered(), name, &Registered::name);
     if (known != registered().end()) {  // a class that was written anew, as in a notebook
         known->type = std::move(type);
         known->entry.needs_deadline = needs_deadline;
+        known->short_parameter = short_parameter;
+        known->entry.short_parameter = known->short_parameter;
         return;
     }
     if (policies::find_policy(name) != nullptr) {
@@ -207,10 +210,11 @@ void register_policy(const std::string& name, const std::string& summary, py::ob
         throw std::runtime_error(
             fmt::format("policy \"{}\" is new, and something runs: register it before", name));
     }
-    Registered& one = registered().emplace_back(name, summary, std::move(type));
+    Registered& one = registered().emplace_back(name, summary, std::move(type), short_parameter);
     one.entry.name = one.name;
     one.entry.alias = "";
     one.entry.summary = one.summary;
+    one.entry.short_parameter = one.short_parameter;
     one.entry.source = "Python";
     one.entry.make = nullptr;
     one.entry.make_from = make_python_policy;

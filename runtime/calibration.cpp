@@ -158,6 +158,21 @@ public:
         return s;
     }
 
+    // One more starts while the members train: what they lose by it where they share processors.
+    void start_beside(std::int64_t steps) {
+        const double alone_s = stretch(steps);
+        const std::int64_t heard = ready_heard_;
+        const auto start = Wall::now();
+        ready_.push_back(InstanceId{next_id_++});
+        crew_.spawn(ready_.back());
+        kernels::MeasuredTimes beside;
+        do {
+            beside.s.push_back(stretch(5));
+        } while (ready_heard_ == heard);
+        const double slower = std::max(1 - alone_s / beside.mean(), 0.0);
+        costs_.start_beside.s.push_back(seconds_since(start) * slower);
+    }
+
     double kill_last() {
         const auto start = Wall::now();
         crew_.kill(members_.back());
@@ -249,6 +264,7 @@ private:
                     last_done_ = done->at;
                     if (!first_done_) first_done_ = done->at;
                 }
+                if (std::holds_alternative<WorkerReady>(event)) ++ready_heard_;
                 if (const auto* wanted = std::get_if<Wanted>(&event)) return *wanted;
                 if (const auto* died = std::get_if<WorkerDied>(&event); died && !died->expected) {
                     throw std::runtime_error("calibration: a worker died: " + died->why);
@@ -278,6 +294,7 @@ private:
     std::int64_t step_ = 0;
     std::optional<Wall::time_point> first_done_;  // of a stretch
     Wall::time_point last_done_;
+    std::int64_t ready_heard_ = 0;  // of all that were started
     std::uint32_t next_id_ = 0;
     std::uint32_t version_ = 0;
 };
@@ -307,12 +324,13 @@ void measure_steps(Measurement& run, const CalibrationOptions& options,
 
 // Begins with a group of `workers`, and ends with one.
 void measure_changes(Measurement& run, std::int32_t workers, const std::filesystem::path& file,
-                     scenarios::LiveCosts& costs) {
+                     std::int64_t steps, scenarios::LiveCosts& costs) {
     if (workers > 1) {
         costs.shrink.s.push_back(run.enter(workers - 1));
         costs.grow.s.push_back(run.grow(workers));
         costs.loss.s.push_back(run.kill_last());
     }
+    run.start_beside(steps);
     run.kill_all();
     run.spawn(1);
     costs.restore.s.push_back(run.enter(1, file));
@@ -353,7 +371,7 @@ void measure_once(const scenarios::Scenario& scenario, const CalibrationOptions&
         costs.checkpoint.s.push_back(run.save(file));
     }
     for (int change = 0; change < options.changes; ++change) {
-        measure_changes(run, options.workers_max, file, costs);
+        measure_changes(run, options.workers_max, file, options.steps, costs);
     }
 }
 

@@ -54,6 +54,8 @@ class Policy:
     every_steps: int = 1
     """With before_step or after_step: asked at every n-th step."""
     needs_deadline: ClassVar[bool] = False
+    short_parameter: ClassVar[str] = ""
+    """That of the constructor which a list sets in short: with "wait", "mine:2h" is Mine(wait="2h")."""
     looks_at_ages: bool = False
     """It reads seen.spot_since_ns."""
     looks_at_workers: bool = False
@@ -109,7 +111,7 @@ def register(cls: _Mine) -> _Mine:
     policy of ukemi's own has.
     """
     summary = (cls.__doc__ or "").strip().split("\n")[0]
-    _core.register_policy(cls.name, summary, cls, cls.needs_deadline)
+    _core.register_policy(cls.name, summary, cls, cls.needs_deadline, cls.short_parameter)
     return cls
 
 

@@ -213,6 +213,7 @@ def main(file: Path) -> None:
                 "name": one.name,
                 "summary": (one.__doc__ or "").strip().split("\n")[0],
                 "needs_deadline": bool(one.needs_deadline),
+                "short_parameter": str(one.short_parameter),
             }
             for one in known.values()
         ],

@@ -217,6 +217,8 @@ LiveCosts costs_from(ConfigReader config) {
         costs.*one.times = sizes_from(config, one.name);
     }
     for (const NamedTimes& one : cost_times) {
+        const bool came_later = one.times == &LiveCosts::start_beside;
+        if (came_later && !config.has(one.name)) continue;
         costs.*one.times = times_from(config.object(one.name));
     }
     costs.worker_memory_bytes = config.integer("worker_memory_bytes", 0, std::int64_t{1} << 50, 0);
@@ -376,7 +378,7 @@ policies::JobProfile measured_profile(const LiveCosts& costs, const Scenario& sc
     const std::int32_t largest = scenario.job.plan.workers_max;
     profile.spawn = policies::time_for_size(medians_of(costs.spawn, time_scale), largest);
     profile.restart = policies::time_for_size(restarts, largest);
-    const Duration grown = scaled(costs.grow);
+    const Duration grown = scaled(costs.grow) + scaled(costs.start_beside);
     const Duration lost = scaled(costs.loss);
     const bool both = !costs.grow.s.empty() && !costs.loss.s.empty();
     profile.resize = both ? nanoseconds((grown.raw() + lost.raw()) / 2) : std::max(grown, lost);

@@ -44,6 +44,7 @@ struct LiveCosts {
     kernels::MeasuredTimes grow;            // survivors and joiners, until their next step
     kernels::MeasuredTimes rendezvous;      // of that: until the new communicator stands
     kernels::MeasuredTimes state_transfer;  // of that: until joiners have the model
+    kernels::MeasuredTimes start_beside;    // what a start takes from those who train beside it
     kernels::MeasuredTimes shrink;      // the last is told to leave, until the others' next step
     kernels::MeasuredTimes loss;        // a member killed, until the next step of the others
     kernels::MeasuredTimes checkpoint;  // hold, write, go on
@@ -67,6 +68,7 @@ inline constexpr NamedTimes cost_times[] = {
     {"grow", &LiveCosts::grow},
     {"rendezvous", &LiveCosts::rendezvous},
     {"state_transfer", &LiveCosts::state_transfer},
+    {"start_beside", &LiveCosts::start_beside},
     {"shrink", &LiveCosts::shrink},
     {"loss", &LiveCosts::loss},
     {"checkpoint", &LiveCosts::checkpoint},
@@ -101,7 +103,8 @@ void expect_costs_of(const LiveCosts& costs, const Scenario& scenario,
                      const std::filesystem::path& file, const std::string& device = this_device());
 
 // The costs' profile for the scenario's Plan: starts as of its largest group; a resize is halfway
-// between growing and a loss, where both were measured, since each loss is made good. In scenario
+// between growing, with what the start took from those who trained, and a loss, where both were
+// measured, since each loss is made good. In scenario
 // time that runs `time_scale` times as fast as the wall's. Throws InputError if the costs are of
 // another training, or say nothing about this Plan; also if they are of another device than
 // `device`; empty: of any.

@@ -299,6 +299,7 @@ private:
 struct PolicyOfFile {
     std::string name;
     std::string summary;
+    std::string short_parameter;
     PolicyProcess* process = nullptr;
     policies::PolicyEntry entry = {};
 };
@@ -344,11 +345,12 @@ void add_policy_of(PolicyProcess& process, const json& said) {
     if (policies::find_policy(name) != nullptr) {
         throw NoAnswer(fmt::format("has a policy \"{}\", and there is one already", name));
     }
-    PolicyOfFile& one = policies_of_files().emplace_back(
-        PolicyOfFile{name, said.at("summary").get<std::string>(), &process});
+    PolicyOfFile& one = policies_of_files().emplace_back(PolicyOfFile{
+        name, said.at("summary").get<std::string>(), said.value("short_parameter", ""), &process});
     one.entry.name = one.name;
     one.entry.summary = one.summary;
     one.entry.source = "Python";
+    one.entry.short_parameter = one.short_parameter;
     one.entry.make = nullptr;
     one.entry.make_from = make_process_policy;
     one.entry.needs_deadline = said.at("needs_deadline").get<bool>();

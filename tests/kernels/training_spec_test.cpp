@@ -81,16 +81,17 @@ TEST_CASE("training spec: of a script it holds the script, and no model of ours"
           "[training_spec]") {
     TrainingSpec spec;
     spec.script = "/folder/tr\"ain.py";
-    spec.step = {.bucket_bytes = 77, .seed = 5, .noise_smoothing = 0.5};
+    spec.step = {.bucket_bytes = 77, .seed = 5, .noise_smoothing = 0.5, .error_feedback = false};
     spec.seed = 6;
     const std::string text = training_spec_text(spec);
     const TrainingSpec read = training_spec_from(text);
     CHECK(read.script == spec.script);
     CHECK(read.step.bucket_bytes == 77);
+    CHECK_FALSE(read.step.error_feedback);
     CHECK(training_spec_text(read) == text);
     CHECK(job_identity(read) != job_identity(full_spec()));
     json document = json::parse(text);
-    CHECK(document.size() == 5);
+    CHECK(document.size() == 6);
     document["model"] = {{"kind", "softmax"}};
     CHECK_THAT(complaint(document), Contains("/model: is for the script to say: leave it out"));
     document = json::parse(text);
@@ -109,8 +110,10 @@ TEST_CASE("training spec: what workers of a script cannot do is refused", "[trai
     plan.codec = policies::Codec::fp16;
     CHECK(step_refusal(script, plan, 3).empty());
     plan.codec = policies::Codec::terngrad;
-    CHECK(step_refusal(full_spec(), plan, 3).empty());
-    CHECK_THAT(step_refusal(script, plan, 3), Contains("the codec fp16, not terngrad"));
+    CHECK(step_refusal(script, plan, 3).empty());
+    plan.codec_level = -1;
+    CHECK_THAT(step_refusal(script, plan, 3), Contains("codec terngrad: expected a number"));
+    plan.codec_level = 0;
     plan.codec = policies::Codec::none;
     plan.collective = policies::Collective::ring;
     CHECK_THAT(step_refusal(script, plan, 3), Contains("the collective automatic"));

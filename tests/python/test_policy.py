@@ -27,6 +27,7 @@ class MyRule(ukemi.Policy):
     """Spot while there is some; on demand after a while without any."""
 
     knobs = ("market",)
+    short_parameter = "wait_h"
 
     def __init__(self, wait_h=1.0):
         self.wait_ns = ukemi.hours(wait_h)
@@ -86,7 +87,7 @@ class InReplays(ScratchTest):
 
     def test_runs_beside_others_and_has_parameters(self):
         ukemi.register(MyRule)
-        runs = ukemi.replay("demo", policies="my_rule:wait_h=0.5+daly,my_rule:wait_h=4+daly", seeds=1)
+        runs = ukemi.replay("demo", policies="my_rule:0.5+daly,my_rule:wait_h=4+daly", seeds=1)
         costs = [run["cost_usd"] for run in runs.runs]
         self.assertEqual(len(set(costs)), 2)
         again = ukemi.replay("demo", policies=[(MyRule, "daly")], threads=2, seeds="1..4")

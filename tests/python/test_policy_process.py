@@ -100,6 +100,19 @@ class ByTheCommand(ScratchTest):
             outside = [run["event_hash"] for run in json.loads(told)["runs"]]
             self.assertEqual(outside, [run["event_hash"] for run in inside.runs], spoken)
 
+    def test_a_list_may_set_a_parameter_in_short(self):
+        hashes = []
+        for spoken in ("my_rule:4", "my_rule:wait_h=4", "my_rule"):
+            told = self.ukemi("--plugin", "rules.py", "replay", "demo", "--seeds", "1..2",
+                              "--policies", spoken, "--json", "--no-files")  # fmt: skip
+            hashes.append([run["event_hash"] for run in json.loads(told)["runs"]])
+        self.assertEqual(hashes[0], hashes[1])
+        self.assertNotEqual(hashes[0], hashes[2])
+        said = self.ukemi("--plugin", "rules.py", "replay", "demo", "--policies", "fickle:4",
+                          "--no-files", code=2)  # fmt: skip
+        self.assertIn('"fickle" has no parameter that is set like "fickle:4"', said)
+        self.assertEqual(len(said.strip().splitlines()), 1)
+
     def test_a_log_of_it_is_reproduced_and_a_fickle_one_is_caught(self):
         for policy, code in (("asks", 0), ("fickle", 1)):
             self.ukemi("--plugin", "rules.py", "replay", "demo", "--seeds", "1", "--policies",

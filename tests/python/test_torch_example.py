@@ -43,6 +43,15 @@ class Example(LiveTest):
             self.assertAlmostEqual(float(row["loss"]), calm[row["step"]], delta=0.05)
         self.assertLess(float(self.steps("taken")[-1]["loss"]), 1.0)
 
+    def test_resnet20_asks_for_a_gpu_in_a_line(self):
+        for file in ("job.json", "market.csv", "train.py", "resnet20.py"):
+            shutil.copy(EXAMPLE / file, self.folder / file)
+        os.environ.update(IMAGES="64", UKEMI_DEVICE="cuda", CUDA_VISIBLE_DEVICES="")
+        for name in ("IMAGES", "UKEMI_DEVICE", "CUDA_VISIBLE_DEVICES"):
+            self.addCleanup(os.environ.pop, name)
+        _, err = self.train("--script", "resnet20.py", "--workers", "1", "--out", "no", code=1)
+        self.assertRegex(err, r"RuntimeError: UKEMI_DEVICE: PyTorch \S+ finds no GPU here")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -161,7 +161,7 @@ class Live(LiveTest):
             ("script", "missing.py", "/training/script: expected a Python file, found none"),
             ("data", {"kind": "synthetic"}, "/training/data: is for the script to say"),
             ("collective", "ring", "expected the collective automatic"),
-            ("codec", "top_k", "the codec fp16, not top_k"),
+            ("codec", "top_k:2", "expected a number (share of the elements that is kept)"),
         ):
             self.write({**SCENARIO, "training": {"script": "small.py", key: value}})
             _, err = self.train("--out", "run", code=2)

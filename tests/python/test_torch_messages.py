@@ -116,7 +116,7 @@ class Plans(unittest.TestCase):
     def test_what_cannot_be_trained_is_refused(self):
         for old, new, why in (
             ('"s_sgd"', '"local_sgd"', "local_sgd cannot"),
-            ('"codec":"none"', '"codec":"top_k"', "the codec fp16, not top_k"),
+            ('"codec":"none"', '"codec":"top_q"', "no codec top_q"),
             ('"automatic"', '"ring"', "as PyTorch does"),
             ('"pipeline":1', '"pipeline":2', "data parallel"),
             ('"version":3', '"version":3,"mood":1', "with mood"),

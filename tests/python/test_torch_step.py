@@ -3,6 +3,7 @@
 import os
 import signal
 import tempfile
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -11,6 +12,9 @@ import torch
 from torch import nn
 from torch_rig import SCRIPT, Rig, plan_text
 
+from ukemi._core import GradientExchange
+from ukemi.torch.codec import flat_gradient
+from ukemi.torch.device import carrier_of
 from ukemi.torch.replica import Checkpoint, NoiseAverages, Replica, StateError, pack, unpack
 from ukemi.torch.script import SampleOrder, Task, load_script, peer_of
 from ukemi.torch.step import noise_of_replicas
@@ -65,6 +69,15 @@ class Formulas(unittest.TestCase):
         averages.add(4.0, 8.0)
         # Weights 0.9 and 1 of their sum.
         self.assertAlmostEqual(averages.values[0], (0.9 * 2 + 4) / 1.9)
+
+
+class Devices(unittest.TestCase):
+    def test_nccl_carries_between_gpus_of_their_own(self):
+        self.assertEqual(carrier_of(["cuda:0", "cuda:1"], True), "nccl")
+        self.assertEqual(carrier_of(["cuda:0", "cuda:1"], False), "gloo")
+        self.assertEqual(carrier_of(["cuda:0", "cuda:0"], True), "gloo")
+        self.assertEqual(carrier_of(["cuda:0", "cpu"], True), "gloo")
+        self.assertEqual(carrier_of(["cuda:0"], True), "gloo")
 
 
 class Orders(unittest.TestCase):
@@ -221,6 +234,212 @@ class Steps(ScriptTest):
         self.assertEqual(len(digests), 1)
 
 
+class Together:
+    """Ranks that are threads of this process: what a group carries, without one."""
+
+    def __init__(self, rank, ranks):
+        self.rank = rank
+        self.others = ranks  # of this rank, too
+        ranks[rank] = self
+
+    def give(self, row):
+        """Everybody's."""
+        self.row = row
+        self.barrier.wait()
+        rows = [one.row for one in self.others]
+        self.barrier.wait()
+        return rows
+
+    def all_reduce(self, memory, kind, how):
+        into = torch.frombuffer(memory, dtype=getattr(torch, kind))
+        total, *rest = self.give(into.clone())
+        for row in rest:
+            total = torch.maximum(total, row) if how == "max" else total + row
+        into.copy_(total)
+
+    def all_gather(self, own, everybody):
+        everybody[:] = b"".join(self.give(own))
+
+    def broadcast(self, memory, root):
+        memory[:] = self.give(bytes(memory))[root]
+
+
+class Codecs(ScriptTest):
+    def setUp(self):
+        super().setUp()
+        # No batch norm: running means are each rank's own.
+        self.script.write_text(SCRIPT.replace("nn.BatchNorm1d(32), ", ""))
+
+    def saved(self, rig, number):
+        """The whole state of rank 0."""
+        file = self.folder / f"checkpoint-{number}.ukemi"
+        rig.tell(rig.members[0], "Save", number=number, file=str(file))
+        rig.wait("Saved", rig.members[:1])
+        return unpack(Checkpoint.read(str(file)).state)
+
+    def test_they_are_those_of_the_product(self):
+        """Each in turn: the model is that of the product's codecs on the same gradients, to the bit.
+
+        What one codec kept, the next one says, as among ukemi's own workers.
+        """
+        rig = self.rig()
+        workers = rig.spawn(2)
+        alone = Alone(Task(load_script(str(self.script)), 1))
+        step = 0
+        codecs = (("top_k", 0.1), ("power_sgd", 1.0), ("fp16", 0.0), ("power_sgd", 2.0),
+                  ("scaled_sign", 0.0), ("random_k", 0.2), ("top_k_agreed", 0.0), ("none", 0.0),
+                  ("qsgd", 0.0), ("qsgd_shared", 200.0), ("terngrad", 2.5), ("atomo", 0.0),
+                  ("terngrad_shared", 0.0), ("sign", 0.0), ("sign_reduced", 0.0))  # fmt: skip
+        for codec, level in codecs:
+            text = plan_text(codec=codec, codec_level=level)
+            rig.enter(workers, workers if step else (), text=text, step=step or -1, same=step > 0)
+            reports = rig.train(step + 3)
+            for _ in range(3):
+                sent, error = alone.step(step, codec, level)
+                step += 1
+            weights = self.saved(rig, step)["model"]
+            for name, value in alone.task.model.state_dict().items():
+                self.assertTrue(torch.equal(weights[name], value), (codec, name))
+            words, report = reports[-1]
+            self.assertEqual({word["sent_bytes"] for word in words}, {sent}, codec)
+            self.assertAlmostEqual(report["codec_error"], error, places=6, msg=codec)
+            # Of a mean from which much is missing there is no noise.
+            self.assertEqual(report["noise_measured"], codec in ("none", "fp16"))
+
+    def test_top_k_is_the_largest_of_each_rank(self):
+        """By hand, with what was left out before."""
+        rig = self.rig()
+        workers = rig.spawn(2)
+        rig.enter(workers, text=plan_text(codec="top_k", codec_level=0.1))
+        rig.train(4)
+        task = Task(load_script(str(self.script)), 1)
+        parameters = list(task.model.parameters())
+        kept = [[torch.zeros_like(one) for one in parameters] for _ in workers]
+        for step in range(4):
+            means = [torch.zeros_like(one) for one in parameters]
+            for rank in range(2):
+                indices = SampleOrder(1, 600).take(60 * step + 30 * rank, 30)
+                task.optimizer.zero_grad()
+                task.loss(task.model, task.batch(indices))[0].backward()
+                for one, rest, mean in zip(parameters, kept[rank], means):
+                    whole = (one.grad + rest).flatten()
+                    sent = torch.zeros_like(whole)
+                    places = whole.abs().topk(max(1, (len(whole) + 5) // 10)).indices
+                    sent[places] = whole[places]
+                    rest.copy_((whole - sent).view_as(rest))
+                    mean.add_(sent.view_as(mean) / 2)
+            for one, mean in zip(parameters, means):
+                one.grad = mean
+            task.optimizer.step()
+        weights = self.saved(rig, 4)["model"]
+        for name, value in task.model.state_dict().items():
+            self.assertTrue(torch.allclose(weights[name], value, atol=1e-6), name)
+
+    def test_what_they_remember_is_resized_undone_and_saved(self):
+        rig = self.rig()
+        workers = rig.spawn(2)
+        text = plan_text(codec="power_sgd", codec_level=2.0)
+        rig.enter(workers, text=text)
+        rig.train(5)
+        # The warm start is part of the replica: it is in the digest, and a newcomer gets it.
+        (newcomer,) = rig.spawn(1)
+        members = workers + [newcomer]
+        before = rig.enter(members, workers, text=text, step=5)
+        rig.train(6)
+        after = rig.enter(members, members, text=text, step=6, same=True)
+        rig.abandon(members)
+        undone = rig.enter(members, members, text=text, step=5)
+        self.assertEqual((undone.step, undone.replica_digest), (5, before.replica_digest))
+        rig.train(6)
+        again = rig.enter(members, members, text=text, step=6, same=True)
+        self.assertEqual(again.replica_digest, after.replica_digest)
+        state = self.saved(rig, 6)
+        codec, level, shared, kept = state["codec"]
+        self.assertEqual((codec, level, len(kept)), ("power_sgd", 2.0, 0))
+        self.assertEqual(len(shared), 2 * 16 + 2 * 32)  # rank 2; vectors go as they are
+        # Without one it is forgotten.
+        rig.enter(members, members, text=plan_text(), step=6, same=True)
+        rig.train(7)
+        self.assertIsNone(self.saved(rig, 7)["codec"])
+
+    def test_doubles_are_refused_in_a_line(self):
+        self.script.write_text(
+            SCRIPT.replace("    optimizer =", "    model = model.double()\n    optimizer =")
+        )
+        rig = self.rig()
+        workers = rig.spawn(1)
+        with self.assertRaisesRegex(AssertionError, "top_k: expected weights of single precision"):
+            rig.enter(workers, text=plan_text(codec="top_k"))
+
+
+class Alone:
+    """Two ranks' steps in this process, by the product's own exchange."""
+
+    def __init__(self, task):
+        self.task = task
+        self.parameters = list(task.model.parameters())
+        self.memories = [None, None]
+
+    def gradient(self, step, rank):
+        task = self.task
+        task.optimizer.zero_grad(set_to_none=True)
+        batch = task.batch(SampleOrder(1, 600).take(60 * step + 30 * rank, 30))
+        task.loss(task.model, batch)[0].backward()
+        return flat_gradient(self.parameters)
+
+    def step(self, step, codec, level):
+        """Bytes that a rank sent, and the share that did not arrive."""
+        rows = [self.gradient(step, rank) for rank in range(2)]
+        sent, error = 4 * len(rows[0]), 0.0
+        if codec == "none":
+            for row, memory in zip(rows, self.memories):
+                if memory is not None:
+                    row += memory[3]
+            rows = [(rows[0] / 2) + (rows[1] / 2)]
+            self.memories = [None, None]
+        else:
+            sent, error = self.exchange(step, codec, level, rows)
+        at = 0
+        for one in self.parameters:
+            one.grad = rows[0][at : at + one.numel()].view_as(one).clone()
+            at += one.numel()
+        self.task.optimizer.step()
+        if (step + 1) % 10 == 0:
+            self.task.scheduler.step()
+        return sent, error
+
+    def exchange(self, step, codec, level, rows):
+        ranks = [None, None]
+        peers = [Together(rank, ranks) for rank in range(2)]
+        barrier = threading.Barrier(2)
+        shapes = [(len(one), one.numel() // len(one)) for one in self.parameters]
+        exchanges = []
+        for rank, memory in enumerate(self.memories):
+            peers[rank].barrier = barrier
+            one = GradientExchange(codec, level, True, 1, shapes, 4096, rank, 2)
+            none = torch.empty(0)
+            same = memory is not None and memory[:2] == (codec, level)
+            one.begin(step, (memory[2] if same else none).numpy(),
+                      (memory[3] if memory is not None else none).numpy())  # fmt: skip
+            exchanges.append(one)
+        threads = [
+            threading.Thread(target=one.average, args=(peer, row.numpy()))
+            for one, peer, row in zip(exchanges, peers, rows)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.memories = [
+            (codec, level, *(torch.frombuffer(row, dtype=torch.float32) if row else torch.empty(0)
+                             for row in one.memory()))
+            for one in exchanges
+        ]  # fmt: skip
+        measures = [one.measures for one in exchanges]
+        lost, whole = (sum(one[at] for one in measures) for at in (2, 3))
+        return measures[0][1], (lost / whole) ** 0.5
+
+
 class Losses(ScriptTest):
     def test_a_killed_member_leaves_the_others_at_one_step(self):
         rig = self.rig()
@@ -255,7 +474,7 @@ class Losses(ScriptTest):
         rig.train(step + 3)
 
     def test_who_does_not_let_go_of_a_step_ends(self):
-        """Gloo may miss that its collective was aborted, and would wait for a minute."""
+        """Whatever holds it: here the script."""
         flag = self.folder / "stuck"
         self.script.write_text(
             SCRIPT.replace(

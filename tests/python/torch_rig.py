@@ -80,7 +80,7 @@ class Rig:
         self.door = socket.create_server(("127.0.0.1", 0))
         self.secret = secrets.token_bytes(32)
         self.training = json.dumps(
-            {"bucket": "4096 B", "noise_smoothing": 0.9, "script": str(script),
+            {"bucket": "4096 B", "error_feedback": True, "noise_smoothing": 0.9, "script": str(script),
              "seed": 1, "step_seed": 1},
             sort_keys=True, separators=(",", ":"),
         )  # fmt: skip

@@ -402,6 +402,8 @@ TEST_CASE("calibration: a grid of real steps has every setting with its stretche
     CHECK(costs.state_transfer.s.size() == 2);
     CHECK(costs.shrink.s.size() == 1);
     CHECK(costs.loss.s.size() == 1);
+    CHECK(costs.start_beside.s.size() == 1);
+    CHECK(costs.start_beside.s[0] >= 0);
     const std::atomic<int> stop_requests{1};
     options.live.stop_requests = &stop_requests;
     CHECK_THROWS_WITH(runtime::measure_costs(scenario, options), "calibration: interrupted");

@@ -1,22 +1,44 @@
-"""The members of one epoch, connected by Gloo on this machine.
+"""The members of one epoch, connected by Gloo on this machine; between GPUs gradients go by NCCL.
 
 They meet in a file that has no name: it lies in the memory of rank 0, which says where. A group can
 be aborted from another thread, by shutting its sockets: a thread that waits in it comes back at once.
 """
 
+import json
 import os
 import socket
+import time
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Dict, Iterator, List
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import torch
 import torch.distributed as dist
 
+from ukemi.torch.device import carrier_of
 from ukemi.torch.link import NO_ATTEMPT, Link
 
 # From the moment at which all have said where they are, peers that live connect in milliseconds.
 _CONNECT_S = 10.0
+# A group whose sockets are shut lets go of its collectives in milliseconds; who does not, ends.
+_LET_GO_S = 5.0
+MEETING = "ukemi-rendezvous"
+_MEETING_BYTES_MAX = 1 << 24
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[int]:
+    """The file of the meeting, which must be one: its owner may have closed it."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+    except OSError as error:
+        raise RuntimeError(f"rank 0 is gone: {error.strerror}") from error
+    try:
+        if not os.readlink(f"/proc/self/fd/{file}").startswith(f"/memfd:{MEETING}"):
+            raise RuntimeError("rank 0 is gone: its file is another's")
+        yield file
+    finally:
+        os.close(file)
 
 
 class PeersFailed(Exception):
@@ -39,56 +61,113 @@ def _sockets() -> Dict[int, str]:
     return found
 
 
-def _gloo_group(store: Any, rank: int, size: int, options: Any) -> Any:
-    """Since torch 2 a group of Gloo's is a backend, which a group of torch's calls by device."""
-    gloo: Any = dist.ProcessGroupGloo(store, rank, size, options)
-    kind: Any = dist.ProcessGroup
-    if isinstance(gloo, kind):
-        return gloo
+def _as_group(backend: Any, kind: str, place: str, store: Any, rank: int, size: int) -> Any:
+    """Since torch 2 what connects ranks is a backend, which a group of torch's calls by place."""
+    group_kind: Any = dist.ProcessGroup
+    if isinstance(backend, group_kind):
+        return backend
     try:
-        group = kind(store, rank, size)
+        group = group_kind(store, rank, size)
     except TypeError:  # before torch 2.5
-        group = kind(store, rank, size, kind.Options("gloo"))
-    group._register_backend(torch.device("cpu"), kind.BackendType.GLOO, gloo)
+        group = group_kind(store, rank, size, group_kind.Options(kind))
+    group._register_backend(
+        torch.device(place), getattr(group_kind.BackendType, kind.upper()), backend
+    )
     return group
+
+
+class _Meeting(dist.Store):  # type: ignore[misc]
+    """Who listens where: each appends its lines to one file, and reads the others'.
+
+    Not torch's FileStore. When a group is destroyed, that opens its path once more. By then the
+    number may be another file's, which it reads to an end that never comes, and the interpreter's
+    lock is held meanwhile: the worker says nothing more until it is given up.
+    """
+
+    def __init__(self, file: int, deadline_s: float, is_over: Callable[[], bool]) -> None:
+        super().__init__()
+        self._file = file
+        self._end = time.monotonic() + deadline_s
+        self._is_over = is_over
+
+    def _said(self) -> Dict[str, str]:
+        lines = os.pread(self._file, _MEETING_BYTES_MAX, 0).split(b"\n")[:-1]
+        return dict(json.loads(line) for line in lines)
+
+    def set(self, key: str, value: bytes) -> None:
+        os.write(self._file, json.dumps([key, value.hex()]).encode() + b"\n")
+
+    def get(self, key: str) -> bytes:
+        self.wait([key])
+        return bytes.fromhex(self._said()[key])
+
+    def wait(self, keys: List[str], timeout: Optional[timedelta] = None) -> None:
+        while not set(keys) <= self._said().keys():
+            if self._is_over():
+                raise RuntimeError("aborted")
+            if time.monotonic() > self._end:
+                raise RuntimeError("timed out: not everybody came")
+            time.sleep(0.002)
 
 
 class Group:
     """One membership epoch. Its collectives are called by the training thread only."""
 
     def __init__(
-        self, link: Link, epoch: int, attempt: int, rank: int, size: int, deadline_s: float
+        self,
+        link: Link,
+        epoch: int,
+        attempt: int,
+        rank: int,
+        size: int,
+        deadline_s: float,
+        place: str = "cpu",
     ) -> None:
         self.epoch = epoch
         self.attempt = attempt
         self.rank = rank
         self.size = size
         self.process_group: Any = None
+        self.gradients: Any = None  # what carries them: the same, or NCCL
+        self.on_host = True  # they go by way of the host's memory
+        self._place = place  # of this rank's model
         self._link = link
         self._deadline_s = deadline_s
         self._aborted = False
         self._sockets: Dict[int, str] = {}
-        self._memory = os.memfd_create("ukemi-rendezvous", os.MFD_CLOEXEC) if rank == 0 else -1
+        self._memory = os.memfd_create(MEETING, os.MFD_CLOEXEC) if rank == 0 else -1
+        self._meeting: Optional[_Meeting] = None
+        self._works: List[Any] = []  # all that may still be under way
         link.watch(self)
 
     def address(self) -> bytes:
-        """What the others must know: where rank 0's file is."""
-        return f"/proc/{os.getpid()}/fd/{self._memory}".encode() if self.rank == 0 else b""
+        """What the others must know: where the model is, and of rank 0 where its file is."""
+        file = f"/proc/{os.getpid()}/fd/{self._memory}" if self.rank == 0 else ""
+        return f"{self._place} {file}".encode()
 
     def connect(self, addresses: List[bytes]) -> None:
         """With everybody's address, by rank. Raises PeersFailed."""
         if self.size == 1:
             return
-        path = addresses[0].decode()
+        said = [one.decode().partition(" ") for one in addresses]
+        path = said[0][2]
+        carrier = carrier_of([one[0] for one in said], dist.is_nccl_available())
         with self.collective("connecting"):
             before = _sockets()
-            store = dist.FileStore(path, self.size)
-            store.set_timeout(timedelta(seconds=min(_CONNECT_S, self._deadline_s)))
             options = dist.ProcessGroupGloo._Options()
             options._devices = [dist.ProcessGroupGloo.create_device(hostname="127.0.0.1")]
             options._timeout = timedelta(seconds=self._deadline_s)
             options._threads = 2
-            self.process_group = _gloo_group(store, self.rank, self.size, options)
+            with _opened(path) as file:
+                deadline_s = min(_CONNECT_S, self._deadline_s)
+                self._meeting = _Meeting(file, deadline_s, lambda: self._aborted)
+                gloo = dist.ProcessGroupGloo(self._meeting, self.rank, self.size, options)
+                self.process_group = _as_group(
+                    gloo, "gloo", "cpu", self._meeting, self.rank, self.size
+                )
+                self.gradients = self.process_group
+                if carrier == "nccl":
+                    self._connect_gpus()
             now = _sockets()
             self._sockets = {
                 number: target for number, target in now.items() if before.get(number) != target
@@ -96,6 +175,16 @@ class Group:
         if self._aborted:
             self.abort()
             raise PeersFailed("aborted", "aborted")
+
+    def _connect_gpus(self) -> None:
+        """The first sum makes the communicator, for which all must meet once more."""
+        settings = dist.ProcessGroupNCCL.Options()
+        settings._timeout = timedelta(seconds=self._deadline_s)
+        store = dist.PrefixStore("nccl", self._meeting)
+        nccl = dist.ProcessGroupNCCL(store, self.rank, self.size, settings)
+        self.gradients = _as_group(nccl, "nccl", "cuda", store, self.rank, self.size)
+        self.gradients.allreduce([torch.zeros(1, device=self._place)]).wait()
+        self.on_host = False
 
     def committed(self) -> None:
         """No order discards it from now on."""
@@ -153,12 +242,31 @@ class Group:
         options.rootTensor = 0
         assert self.process_group is not None
         with self.collective(what):
-            self.process_group.broadcast([tensor], options).wait()
+            self.finish(self.issue(self.process_group.broadcast([tensor], options)))
+
+    def issue(self, work: Any) -> Any:
+        """Of a collective that has begun; finish() waits for it."""
+        self._works.append(work)
+        return work
+
+    def finish(self, work: Any) -> None:
+        """Raises what went wrong."""
+        work.wait()
+        if work in self._works:
+            self._works.remove(work)
 
     def close(self) -> None:
         """Takes leave of the others."""
         self._link.forget(self)
-        self.process_group = None
+        # A group is destroyed with the interpreter's lock held, and waits for its threads; these
+        # must not want that lock, as they do to give back what a work has the last hold of.
+        end = time.monotonic() + _LET_GO_S
+        while not all(one.is_completed() for one in self._works):
+            if time.monotonic() > end:
+                os._exit(1)
+            time.sleep(0.001)
+        self.process_group = self.gradients = None
+        self._works = []
         self._sockets = {}
         if self._memory >= 0:
             os.close(self._memory)

@@ -31,8 +31,8 @@ Order = Tuple[str, SimpleNamespace]
 _WELCOME_S = 30.0
 _HEARTBEATS_PER_DEADLINE = 5
 _EVERY = (1 << 64) - 1
-# An aborted collective of Gloo's may miss that it was, and would wait for its whole deadline. A
-# worker that waits so holds the others up, or nobody needs it any more: it ends.
+# Should an aborted collective wait on, it would do so for its whole deadline. A worker that waits so
+# holds the others up, or nobody needs it any more: it ends.
 _ALONE_S = 5.0  # without a coordinator; and, at least, in a step that was called off
 _FIRST_STEP_S = 30.0  # the same in a step of a length that is not known yet
 NO_ATTEMPT = _EVERY

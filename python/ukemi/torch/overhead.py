@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import TensorDataset
 
-from ukemi.torch.group import Group
+from ukemi.torch.group import MEETING, Group
 from ukemi.torch.messages import encode
 from ukemi.torch.plan import Plan
 from ukemi.torch.replica import Replica
@@ -83,7 +83,7 @@ def _group(rank: int, size: int, epoch: int, path: str) -> Group:
     if group._memory >= 0:
         os.close(group._memory)
         group._memory = -1
-    group.connect([path.encode()] * size)
+    group.connect([f"cpu {path}".encode()] * size)
     return group
 
 
@@ -142,7 +142,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=50, help="of a stretch")
     parser.add_argument("--stretches", type=int, default=20)
     options = parser.parse_args()
-    memories = [os.memfd_create("ukemi-overhead") for _ in range(2)]
+    memories = [os.memfd_create(MEETING) for _ in range(2)]
     paths = [f"/proc/{os.getpid()}/fd/{memory}" for memory in memories]
     rank, children = 0, []
     for number in range(1, options.workers):

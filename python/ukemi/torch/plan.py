@@ -3,6 +3,8 @@
 import json
 from typing import Any, Dict, Tuple
 
+from ukemi._core import InputError, codec_refusal
+
 _MASK = (1 << 64) - 1
 _PRIMES = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 
@@ -61,6 +63,7 @@ _ACTED_ON: Tuple[Tuple[str, type], ...] = (
     ("synchronisation", str),
     ("collective", str),
     ("codec", str),
+    ("codec_level", float),
     ("layout", dict),
 )
 _OF_THE_COORDINATOR = {
@@ -68,11 +71,9 @@ _OF_THE_COORDINATOR = {
     "workers_max",
     "checkpoint_interval_ns",
     "checkpoint_on_notice",
-    "codec_level",
     "replaced",
 }
 SYNCHRONISATIONS = ("s_sgd", "synchronous_averaging", "pair_averaging")
-CODECS = ("none", "fp16")
 
 
 class Plan:
@@ -87,6 +88,7 @@ class Plan:
     synchronisation: str
     collective: str
     codec: str
+    codec_level: float
     layout: Dict[str, int]
 
     def __init__(self, text: str) -> None:
@@ -115,8 +117,13 @@ class Plan:
     def _refusal(self) -> str:
         if self.synchronisation not in SYNCHRONISATIONS:
             return f"{self.synchronisation} cannot be trained here"
-        if self.codec not in CODECS:
-            return f"workers of a script have the codec fp16, not {self.codec}"
+        if self.codec != "none":
+            try:
+                refusal = codec_refusal(self.codec, self.codec_level)
+            except InputError as error:
+                refusal = str(error)
+            if refusal:
+                return f"codec {self.codec}: {refusal}"
         if self.collective != "automatic":
             return "workers of a script exchange as PyTorch does"
         if any(count != 1 for count in self.layout.values()):

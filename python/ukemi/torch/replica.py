@@ -12,6 +12,8 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 
+from ukemi._core import add_noise, noise_scale
+from ukemi.torch.codec import CodecMemory
 from ukemi.torch.script import Task
 
 _MAGIC = b"\x8bUKM\r\n\x1a\n"
@@ -32,18 +34,11 @@ class NoiseAverages:
 
     def add(self, squared_norm: float, covariance_trace: float) -> None:
         """One step's estimates; what is not finite is ignored."""
-        if not abs(squared_norm) < float("inf") or not abs(covariance_trace) < float("inf"):
-            return
-        norm, trace, count = self.values
-        keep = self.smoothing * (1 - self.smoothing**count) / (1 - self.smoothing ** (count + 1))
-        norm = keep * norm + (1 - keep) * squared_norm
-        trace = keep * trace + (1 - keep) * covariance_trace
-        self.values = (norm, trace, count + 1)
+        self.values = add_noise(self.values, squared_norm, covariance_trace, self.smoothing)
 
     def scale(self) -> float:
         """tr Σ ÷ |G|², in samples; 0 while it has no meaning."""
-        norm, trace, count = self.values
-        return trace / norm if count > 0 and norm > 0 and trace >= 0 else 0.0
+        return noise_scale(self.values)
 
 
 def _packed(value: Any, tensors: List[torch.Tensor]) -> Any:
@@ -124,6 +119,7 @@ class Replica:
         # Of synchronous averaging: the average model, and that before the last step.
         self.central: Optional[torch.Tensor] = None
         self.central_previous: Optional[torch.Tensor] = None
+        self.codec: Optional[CodecMemory] = None
         self.can_undo = False
         self._before_weights = [torch.empty_like(one) for one in self._weights]
         self._before_buffers = [torch.empty_like(one) for one in self._buffers]
@@ -169,6 +165,7 @@ class Replica:
             "steps": self.steps,
             "central": self.central,
             "central_previous": self.central_previous,
+            "codec": self.codec,
         }
 
     def _keep_optimizer(self) -> None:
@@ -240,20 +237,23 @@ class Replica:
         self.steps = rest["steps"]
         self.central = rest["central"]
         self.central_previous = rest["central_previous"]
+        codec = rest["codec"]
+        self.codec = None if codec is None else CodecMemory(*codec)
 
     # ---- averaging ----
 
     def flat(self) -> torch.Tensor:
-        """All weights in one row, copied."""
+        """All weights in one row of the host's memory, copied."""
         with torch.no_grad():
-            return torch.cat([one.detach().reshape(-1) for one in self._weights])
+            return torch.cat([one.detach().reshape(-1) for one in self._weights]).cpu()
 
     def add_flat(self, row: torch.Tensor, factor: float = 1.0) -> None:
         """w ← w + factor · row."""
         at = 0
         with torch.no_grad():
             for one in self._weights:
-                one.add_(row[at : at + one.numel()].view_as(one), alpha=factor)
+                part = row[at : at + one.numel()].view_as(one).to(one.device)
+                one.add_(part, alpha=factor)
                 at += one.numel()
 
     def set_flat(self, row: torch.Tensor) -> None:
@@ -269,11 +269,20 @@ class Replica:
         self.set_flat(row)
         self._task.optimizer.state.clear()
         self.central = self.central_previous = None
+        self.codec = None
 
     # ---- whole ----
 
     def parameter_count(self) -> int:
         return sum(one.numel() for one in self._weights)
+
+    def place(self) -> str:
+        """Where the model is: "cpu", "cuda:1"."""
+        return str(self._weights[0].device)
+
+    def single_precision(self) -> bool:
+        """Whether all weights are: codecs take no others."""
+        return all(one.dtype == torch.float32 for one in self._weights)
 
     def digest(self) -> int:
         """64 bits over what the next step depends on.
@@ -290,7 +299,8 @@ class Replica:
             for key in sorted(state):
                 value = state[key]
                 total.update(_bytes_of(value) if torch.is_tensor(value) else repr(value).encode())
-        for row in (self.central, self.central_previous):
+        shared = None if self.codec is None else self.codec.shared
+        for row in (self.central, self.central_previous, shared):
             if row is not None:
                 total.update(_bytes_of(row))
         return int.from_bytes(total.digest(), "little")
@@ -300,6 +310,8 @@ class Replica:
         task = self._task
         rest = self._rest()
         del rest["groups"]  # the optimizer's own state has them
+        if self.codec is not None:  # a newcomer does not say again what was kept here
+            rest["codec"] = self.codec._replace(kept=torch.empty(0))
         return pack(
             {
                 "model": dict(task.model.state_dict()),

@@ -2,17 +2,20 @@
 
 The gradient is exchanged by DistributedDataParallel, bucket by bucket, while the backward pass
 still runs. A hook sees each bucket before it is summed, so that the noise of the gradient is known
-without a second backward pass. What can fail comes first: the replica is touched when everything
+without a second backward pass. Under a codec the hook only measures, and the whole gradient is
+exchanged afterwards (codec.py). What can fail comes first: the replica is touched when everything
 has arrived.
 """
 
 import time
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from ukemi._core import noise_of_replicas
+from ukemi.torch.codec import CodecExchange
 from ukemi.torch.group import Group, PeersFailed
 from ukemi.torch.messages import WORD, WORD_FIELDS, report_bytes
 from ukemi.torch.plan import Plan, share_of
@@ -36,25 +39,17 @@ class PlansDiffer(Exception):
     """Ranks came with different Plans: nothing was applied."""
 
 
-def noise_of_replicas(
-    norms: List[Tuple[int, float]], average_squared_norm: float
-) -> Optional[Tuple[float, float]]:
-    """|G|² and tr Σ of a step, from (samples, |g|²) of each rank: kernels/gradient_noise.hpp."""
-    counted = [(samples, norm) for samples, norm in norms if samples > 0]
-    if len(counted) < 2:
-        return None
-    big = float(sum(samples for samples, _ in counted))
-    small = len(counted) / sum(1 / samples for samples, _ in counted)
-    mean = sum(norm for _, norm in counted) / len(counted)
-    squared_norm = (big * average_squared_norm - small * mean) / (big - small)
-    return squared_norm, (mean - average_squared_norm) / (1 / small - 1 / big)
-
-
 class TrainingStep:
     """Steps of one group. A step that failed is its last one."""
 
     def __init__(
-        self, task: Task, replica: Replica, group: Group, seed: int, bucket_bytes: int
+        self,
+        task: Task,
+        replica: Replica,
+        group: Group,
+        seed: int,
+        bucket_bytes: int,
+        error_feedback: bool = True,
     ) -> None:
         self._task = task
         self._replica = replica
@@ -63,12 +58,21 @@ class TrainingStep:
         self._bucket_bytes = bucket_bytes
         self._order = SampleOrder(seed, len(task.dataset))
         self._parallel: Optional[DistributedDataParallel] = None
-        self._codec = "none"
+        self._error_feedback = error_feedback
+        self._encoder: Optional[CodecExchange] = None  # of the last codec
         self._exposed_ns = 0  # of the step before
         # Of the step under way:
         self._word: List[Any] = []
         self._buckets: List[torch.Tensor] = []
+        self._summed: List[Any] = []  # of the buckets: the work, what is sent, where it belongs
+        self._places: Dict[torch.Tensor, int] = {}
+        at = 0
+        for one in task.model.parameters():
+            self._places[one] = at
+            at += one.numel()
         self._weight = 1.0
+        self._encodes = False
+        self._kept: Optional[torch.Tensor] = None  # of a codec that is no longer, to be said now
         self._words_out = torch.zeros(WORD.size, dtype=torch.uint8)
         self._words_in = [torch.zeros(WORD.size, dtype=torch.uint8) for _ in range(group.size)]
         self._words_work: Any = None
@@ -109,8 +113,15 @@ class TrainingStep:
         seed_draws(f"{self._seed}/step/{step}/{group.rank}")
         restart = self._restart(plan)
         exchange = self._exchange = _Exchange(self, plan, step, restart)
-        input_ns = self._gradient(plan, indices, samples, exchange)
+        input_ns = self._gradient(plan, indices, samples)
         computed = time.perf_counter_ns()
+        if self._encodes:
+            self._average_by_codec(plan, step)
+        with group.collective("gradients"):
+            for work, sent, buffer in self._summed:
+                group.finish(work)
+                if sent is not buffer:
+                    buffer.copy_(sent)
         exchange.finish()
         words = self._finish_words()
         arrived = time.perf_counter_ns()
@@ -124,19 +135,24 @@ class TrainingStep:
 
     # ---- the gradient ----
 
-    def _gradient(self, plan: Plan, indices: List[int], samples: int, exchange: "_Exchange") -> int:
+    def _gradient(self, plan: Plan, indices: List[int], samples: int) -> int:
         """Of the share, in micro-batches; the last one is exchanged. Returns the wait for data."""
         task = self._task
         task.model.train()
         task.optimizer.zero_grad(set_to_none=True)
         together = plan.synchronisation == "s_sgd" and self._group.size > 1
-        model: Any = self._distributed(plan) if together else task.model
+        self._encodes = together and plan.codec != "none"
+        remembered = self._replica.codec
+        self._kept = None
+        if remembered is not None and len(remembered.kept) > 0 and not self._encodes:
+            self._kept = remembered.kept if plan.synchronisation == "s_sgd" else None
+        model: Any = self._distributed() if together else task.model
         # A rank without samples takes part with a gradient of nothing.
         weighed = len(indices) > 0
         indices = indices or self._order.take(0, 1)
         own = samples / self._group.size if together else float(len(indices))
         self._weight = own / len(indices)  # of the mean over its share; what is summed is ÷ size
-        self._buckets = []
+        self._buckets, self._summed = [], []
         parts = min(plan.parts(), len(indices))
         input_ns = 0
         for part in range(parts):
@@ -169,24 +185,53 @@ class TrainingStep:
         gradients = [one.grad for one in self._task.model.parameters() if one.grad is not None]
         norm = sum((_squared_norm(one) for one in gradients), 0.0)
         self._set("local_squared_norm", norm)
+        parameters = self._task.model.parameters()
+        self._join_kept([(one, one.grad) for one in parameters if one.grad is not None])
         if self._group.size == 1:
             self._buckets = gradients
         self._send_words()
 
-    def _distributed(self, plan: Plan) -> DistributedDataParallel:
-        if self._parallel is not None and self._codec != plan.codec:
-            self.close()
+    def _join_kept(self, gradients: List[Tuple[torch.Tensor, torch.Tensor]]) -> None:
+        """What a codec kept, and no codec is there to say any more."""
+        if self._kept is None:
+            return
+        for parameter, gradient in gradients:
+            at = self._places[parameter]
+            part = self._kept[at : at + parameter.numel()].view_as(gradient)
+            gradient.add_(part.to(gradient.device))
+
+    def _average_by_codec(self, plan: Plan, step: int) -> None:
+        """Of the gradients that the backward pass left; then the words, which tell of it."""
+        encoder = self._encoder
+        if encoder is None or (encoder.codec, encoder.level) != (plan.codec, plan.codec_level):
+            encoder = self._encoder = CodecExchange(
+                plan,
+                self._error_feedback,
+                list(self._task.model.parameters()),
+                self._group,
+                self._seed,
+                self._bucket_bytes,
+            )
+        begun = time.perf_counter_ns()
+        codec_ns, sent, lost, whole = encoder.average(step, self._replica.codec)
+        self._set("codec_ns", codec_ns)
+        self._set("communication_ns", max(0, time.perf_counter_ns() - begun - codec_ns))
+        self._set("sent_bytes", sent)
+        self._set("codec_lost", lost)
+        self._set("codec_whole", whole)
+        self._send_words()
+
+    def _distributed(self) -> DistributedDataParallel:
         if self._parallel is None:
             with self._group.collective("building the buckets"):
                 settings: Any = {
-                    "process_group": self._group.process_group,
+                    "process_group": self._group.gradients,
                     "bucket_cap_mb": self._bucket_bytes / (1 << 20),
                     "gradient_as_bucket_view": True,
                     "find_unused_parameters": self._task.find_unused_parameters,
                 }
                 self._parallel = DistributedDataParallel(self._task.model, **settings)
             self._parallel.register_comm_hook(self, _bucket_hook)
-            self._codec = plan.codec
         return self._parallel
 
     # ---- what ranks tell each other ----
@@ -206,15 +251,15 @@ class TrainingStep:
         self._words_out.copy_(torch.frombuffer(packed, dtype=torch.uint8))
         assert self._group.process_group is not None
         with self._group.collective("words"):
-            self._words_work = self._group.process_group.allgather(
-                [self._words_in], [self._words_out]
+            self._words_work = self._group.issue(
+                self._group.process_group.allgather([self._words_in], [self._words_out])
             )
 
     def _finish_words(self) -> List[Tuple[Any, ...]]:
         if self._group.size == 1:
             return [tuple(self._word)]
         with self._group.collective("words"):
-            self._words_work.wait()
+            self._group.finish(self._words_work)
         return [WORD.unpack(one.numpy().tobytes()) for one in self._words_in]
 
     # ---- the update ----
@@ -237,7 +282,8 @@ class TrainingStep:
         words[self._group.rank] = tuple(self._word)
         replica = self._replica
         noise = None
-        if plan.synchronisation == "s_sgd":
+        # Of a codec's mean too much is missing, as in ukemi's own workers.
+        if plan.synchronisation == "s_sgd" and plan.codec in ("none", "fp16"):
             at = (_WORD_AT["samples"], _WORD_AT["local_squared_norm"])
             noise = noise_of_replicas([(word[at[0]], word[at[1]]) for word in words], average)
         exchange.put_back()
@@ -245,6 +291,8 @@ class TrainingStep:
         if noise is not None:
             replica.noise.add(*noise)
         exchange.apply()
+        encoder = self._encoder if self._encodes else None
+        replica.codec = encoder.memory() if encoder is not None else None
         self._schedule(position, samples)
         replica.synchronisation = plan.synchronisation
         replica.learning_rate = plan.learning_rate
@@ -314,25 +362,21 @@ def _bucket_hook(
     # What is summed is ÷ size; the rank's own mean is that divided by its weight.
     step._add("local_squared_norm", _squared_norm(buffer) * step._weight**2)
     step._buckets.append(buffer)
-    size = group.size
-    sent = buffer
-    if step._codec == "fp16":
-        whole = _squared_norm(buffer)
-        sent = buffer.to(torch.float16).div_(size)
-        left = buffer - sent.to(buffer.dtype) * size
-        step._add("codec_whole", whole)
-        step._add("codec_lost", _squared_norm(left))
-    else:
-        buffer.div_(size)
-    step._add("sent_bytes", sent.numel() * sent.element_size())
+    # Whoever computes on goes on; what is under way is waited for after the backward pass, and not
+    # by a callback on a thread of Gloo's, which would need the interpreter's lock.
+    handed_in: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+    handed_in.set_result(buffer)
+    if step._encodes:
+        return handed_in
+    step._join_kept(list(zip(bucket.parameters(), bucket.gradients())))
+    buffer.div_(group.size)
+    step._add("sent_bytes", buffer.numel() * buffer.element_size())
     with group.collective("gradients"):
-        assert group.process_group is not None
-        work = group.process_group.allreduce([sent])
+        sent = buffer.cpu() if group.on_host else buffer
+        step._summed.append((group.issue(group.gradients.allreduce([sent])), sent, buffer))
     if bucket.is_last():
         step._send_words()
-    if sent is buffer:
-        return work.get_future().then(lambda future: future.value()[0])
-    return work.get_future().then(lambda future: buffer.copy_(future.value()[0]))
+    return handed_in
 
 
 class _Exchange:
@@ -379,7 +423,7 @@ class _Exchange:
         if group.size > 1:
             assert group.process_group is not None
             with group.collective("corrections"):
-                self._works = [group.process_group.allreduce([self._row])]
+                self._works = [group.issue(group.process_group.allreduce([self._row]))]
 
     def _begin_pairing(self, number: int) -> None:
         step = self._step
@@ -393,7 +437,7 @@ class _Exchange:
         assert process_group is not None
         with step._group.collective("pair"):
             self._works = [
-                process_group.send([self._own], peer, number & 0x7FFFFFFF),
+                process_group.send([self._own], peer, number & 0x7FFFFFFF),  # no thread's work
                 process_group.recv([self._row], peer, number & 0x7FFFFFFF),
             ]
 
@@ -401,7 +445,7 @@ class _Exchange:
         """Everything has arrived. Raises PeersFailed."""
         with self._step._group.collective("models"):
             for work in self._works:
-                work.wait()
+                self._step._group.finish(work)
 
     def apply(self) -> None:
         """The step's update. Cannot fail."""

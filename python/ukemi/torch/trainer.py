@@ -137,6 +137,8 @@ class Trainer:
                     f"it reads a Plan with digest {plan.digest:016x}, "
                     f"expected {order.plan_digest:016x}"
                 )
+            if plan.codec != "none" and not self._replica.single_precision():
+                raise PlanError(f"codec {plan.codec}: expected weights of single precision")
             if order.holders[order.rank] and not self._has_state:
                 raise PlanError("it has no state")
             of_epoch = self._group is not None and self._group.epoch == order.epoch
@@ -161,6 +163,7 @@ class Trainer:
             order.rank,
             size,
             link.welcome.collective_ns * 1e-9,
+            self._replica.place(),
         )
         self._next.rendezvous_ns = time.perf_counter_ns() - begun
         link.send("OwnAddress", attempt=order.attempt, address=self._next.group.address())
@@ -289,7 +292,12 @@ class Trainer:
         group.committed()
         self._group = group
         self._steps = TrainingStep(
-            self._task, self._replica, group, self._seed, self._bucket_bytes
+            self._task,
+            self._replica,
+            group,
+            self._seed,
+            self._bucket_bytes,
+            bool(self._training["error_feedback"]),
         )
 
     def _leave_group(self) -> None:
