@@ -43,14 +43,35 @@ class Example(LiveTest):
             self.assertAlmostEqual(float(row["loss"]), calm[row["step"]], delta=0.05)
         self.assertLess(float(self.steps("taken")[-1]["loss"]), 1.0)
 
-    def test_resnet20_asks_for_a_gpu_in_a_line(self):
+    def test_who_asks_for_a_gpu_in_a_line(self):
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "UKEMI_DEVICE": "cuda"}
+        for wanted, code, line in (
+            ("cuda", 2, r"\Aukemi: UKEMI_DEVICE: PyTorch \S+ finds no GPU here\n\Z"),
+            ("tpu", 2, r"\Aukemi: UKEMI_DEVICE: expected cpu or cuda, found tpu\n\Z"),
+            ("cpu", 0, r"\APyTorch \S+: cpu; gradients by .*Gloo\n\Z"),
+        ):
+            environment["UKEMI_DEVICE"] = wanted
+            ran = subprocess.run(
+                [sys.executable, "-m", "ukemi.torch"], env=environment, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True,
+            )  # fmt: skip
+            self.assertEqual(ran.returncode, code)
+            self.assertRegex(ran.stdout, line)
+
+    def test_resnet20_trains_while_machines_are_taken(self):
         for file in ("job.json", "market.csv", "train.py", "resnet20.py"):
             shutil.copy(EXAMPLE / file, self.folder / file)
-        os.environ.update(IMAGES="64", UKEMI_DEVICE="cuda", CUDA_VISIBLE_DEVICES="")
-        for name in ("IMAGES", "UKEMI_DEVICE", "CUDA_VISIBLE_DEVICES"):
+        os.environ.update(IMAGES="600", UKEMI_DEVICE="cpu")
+        for name in ("IMAGES", "UKEMI_DEVICE"):
             self.addCleanup(os.environ.pop, name)
-        _, err = self.train("--script", "resnet20.py", "--workers", "1", "--out", "no", code=1)
-        self.assertRegex(err, r"RuntimeError: UKEMI_DEVICE: PyTorch \S+ finds no GPU here")
+        self.train("--script", "resnet20.py", "--workers", "4", "--time-scale", "150",
+                   "--revocations", "scenario", "--out", "taken", "--set", "/job/samples=6000",
+                   "--set", "/job/samples_per_epoch=600", "--set", "/job/batch=60", "--set",
+                   "/market/after_last_row=repeat")  # fmt: skip
+        self.expect_equal_decisions("taken")
+        for row in self.steps("taken"):
+            self.assertEqual(int(row["samples"]), 60 * (int(row["step"]) + 1))
+        self.assertEqual(int(self.steps("taken")[-1]["samples"]), 6000)
 
 
 if __name__ == "__main__":

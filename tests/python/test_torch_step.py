@@ -14,7 +14,7 @@ from torch_rig import SCRIPT, Rig, plan_text
 
 from ukemi._core import GradientExchange
 from ukemi.torch.codec import flat_gradient
-from ukemi.torch.device import carrier_of
+from ukemi.torch.gpus import carrier_of
 from ukemi.torch.replica import Checkpoint, NoiseAverages, Replica, StateError, pack, unpack
 from ukemi.torch.script import SampleOrder, Task, load_script, peer_of
 from ukemi.torch.step import noise_of_replicas

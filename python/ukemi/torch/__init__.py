@@ -10,6 +10,6 @@ Nothing here imports torch: the workers do.
 """
 
 from ukemi.torch.calibration import calibrate
-from ukemi.torch.device import device
+from ukemi.torch.gpus import device
 
 __all__ = ["calibrate", "device"]

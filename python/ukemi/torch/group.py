@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 import torch
 import torch.distributed as dist
 
-from ukemi.torch.device import carrier_of
+from ukemi.torch.gpus import carrier_of
 from ukemi.torch.link import NO_ATTEMPT, Link
 
 # From the moment at which all have said where they are, peers that live connect in milliseconds.

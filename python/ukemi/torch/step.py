@@ -362,7 +362,7 @@ def _bucket_hook(
     # What is summed is ÷ size; the rank's own mean is that divided by its weight.
     step._add("local_squared_norm", _squared_norm(buffer) * step._weight**2)
     step._buckets.append(buffer)
-    # Whoever computes on goes on; what is under way is waited for after the backward pass, and not
+    # The backward pass goes on; what is under way is waited for after it, and not
     # by a callback on a thread of Gloo's, which would need the interpreter's lock.
     handed_in: torch.futures.Future[torch.Tensor] = torch.futures.Future()
     handed_in.set_result(buffer)
