@@ -38,7 +38,7 @@ Duration monitor_time(GradientMonitor monitor, const GpuProfile& gpu, const Mode
     const KernelSum one = clock.traffic(bytes / operations);
     const double device_s = one.device_s * operations;
     if (operation > Duration{}) {
-        return std::max(operation * static_cast<std::int64_t>(operations), seconds(device_s));
+        return std::max(static_cast<std::int64_t>(operations) * operation, seconds(device_s));
     }
     return CodecClock::time({device_s, static_cast<std::int64_t>(operations)});
 }
