@@ -103,7 +103,7 @@ TEST_CASE("reproduce: a figure is a folder with its data, its script and its err
     CHECK(text_in(scratch / "f/errors.csv") == errors);
     const std::string text = text_in(folder / "figure.txt");
     for (const char* part : {"osdi20-artifact", "typed in: 4 values", "predicted: 6 values",
-                             "bound 20 %: kept", "ukemi simulate monitors --vary /job/monitor="}) {
+                             "bound 20 %: kept", "ukemi simulate monitors --set /job/batch=8"}) {
         CAPTURE(part);
         CHECK(text.find(part) != std::string::npos);
     }
