@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -45,7 +46,8 @@ struct PublishedRun {
     std::vector<Change> changes;
 };
 
-// What a simulated run did; times count from the first step, as the published ones do.
+// What a simulated run did. Changes count from the end of the second step, as the script of the
+// published figure has them, which begins at the first logged step; all else from the first step.
 struct Simulated {
     std::vector<Change> changes;
     double completion_s = 0;
@@ -124,17 +126,20 @@ Simulated simulated(const std::string& name, int start, std::size_t list = 0) {
         run_one(scenario, market, scenario.policies.at(list), scenario.seed, options).result;
     Simulated did;
     double began = -1;
+    double counted_from = 0;
+    int steps = 0;
     double last = 0;
     std::int32_t workers = 0;
     for (const TimelineRow& row : result.timeline) {
         const double now = to_seconds(row.at.since_start());
-        if (row.phase == JobPhase::running && began < 0) began = now;
+        if (row.phase == JobPhase::running && began < 0) began = counted_from = now;
         if (began >= 0) did.gpu_s += workers * (now - last);
+        if (began >= 0 && now > began && now > last && ++steps == 2) counted_from = now;
         last = now;
         workers = row.workers;
         const bool known = !did.changes.empty() && did.changes.back().workers == row.workers;
         if (row.phase == JobPhase::running && !known) {
-            did.changes.push_back({now - began, row.workers});
+            did.changes.push_back({std::max(0.0, now - counted_from), row.workers});
         }
     }
     did.completion_s = to_seconds(result.duration) - began;

@@ -51,7 +51,7 @@ std::vector<analysis::FigureRow> simulated_rows(const analysis::DescribedRun& ru
 std::vector<analysis::FigureRow> rows_within(const analysis::DescribedRun& run,
                                              const analysis::FigureRow& row,
                                              const records::Timeline& timeline) {
-    if (run.rows == "changes") return analysis::change_rows(row, timeline);
+    if (run.rows == "changes") return analysis::change_rows(row, timeline, run.from_step);
     if (run.rows == "steps") return analysis::step_rows(row, timeline);
     if (run.rows == "course") {
         return analysis::course_rows(row, timeline, {run.every_samples, run.every});
@@ -65,7 +65,7 @@ std::vector<analysis::FigureRow> replayed_rows(const analysis::DescribedRun& run
     std::vector<analysis::FigureRow> rows;
     for (std::size_t i = 0; i < results.size(); ++i) {
         analysis::FigureRow row = analysis::figure_row(document.at("runs").at(i));
-        analysis::add_lived(row, results[i].timeline);
+        analysis::add_lived(row, results[i].timeline, run.from_step);
         const auto more = rows_within(run, row, results[i].timeline);
         rows.insert(rows.end(), more.begin(), more.end());
     }

@@ -39,7 +39,7 @@ constexpr std::string_view shipped[] = {
     // what is sent
     "accordion", "adaptive_codec", "interference_switch", "topology_by_size", "measured_collective",
     // a fleet in parts
-    "fleet_progress"};
+    "fleet_progress", "morph_pipelines"};
 
 std::string_view table_name(std::string_view policy) {
     constexpr std::string_view begin = "checkpoint_";

@@ -34,6 +34,8 @@ struct Capabilities {
     bool learners_code = true;            // also where a worker has several learners
     // The rules that it can commit, where that knob is turned; empty: any.
     std::vector<Synchronisation> synchronisations = {};
+    // Numbers of stages that its pipelines may have, where the layout is turned; empty: any.
+    std::vector<std::int32_t> stages = {};
 };
 
 // Empty if a world with these capabilities can commit `to`; else what it cannot do.

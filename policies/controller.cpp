@@ -96,6 +96,13 @@ std::string refusal(const Capabilities& world, const Plan& to) {
                            synchronisation_names()[static_cast<std::size_t>(to.synchronisation)],
                            world.world);
     }
+    const bool depth_known =
+        world.stages.empty() ||
+        std::ranges::find(world.stages, to.layout.pipeline) != world.stages.end();
+    if (!depth_known) {
+        return fmt::format("pipelines of {} stages, whose steps the {} does not know",
+                           to.layout.pipeline, world.world);
+    }
     if (!world.learners_code && to.codec != Codec::none && to.learners_per_gpu > 1) {
         return fmt::format("a codec beside several learners a worker, which the {} cannot cost",
                            world.world);

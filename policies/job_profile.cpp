@@ -109,6 +109,12 @@ StepRate rate_in(const std::vector<ThroughputPoint>& points, std::int32_t worker
 }
 
 StepRate compute_rate(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
+    const auto deep =
+        std::ranges::find(profile.pipelines, plan.layout.pipeline, &PipelineSteps::stages);
+    if (deep != profile.pipelines.end()) {
+        const auto whole = static_cast<std::size_t>(std::max(workers / deep->stages, 1));
+        return {1, deep->steps[std::min(whole, deep->steps.size()) - 1]};
+    }
     if (profile.step_time) return {1, step_of(*profile.step_time, plan, workers)};
     const StepRate rate = rate_in(profile.throughput, workers);
     if (profile.learner_speeds.empty() || plan.learners_per_gpu == 1) return rate;

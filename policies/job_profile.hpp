@@ -42,6 +42,13 @@ struct ExposedCommunication {  // that a step waits for, on top of what `through
     TimeBySize times;
 };
 
+// Steps of pipelines of so many stages: with one, two, … of them; with more as with the last.
+struct PipelineSteps {
+    std::int32_t stages = 2;
+    std::vector<Duration> steps;
+    friend bool operator==(const PipelineSteps&, const PipelineSteps&) = default;
+};
+
 struct JobProfile {
     std::vector<ThroughputPoint> throughput;  // strictly increasing workers, at least one point
     Duration provisioning;                    // from asking for machines until they are there
@@ -56,6 +63,9 @@ struct JobProfile {
     // with one; flat beyond. Empty: nobody knows. Of `throughput`; `step_time` has its own.
     std::vector<std::int32_t> learner_speeds;
     std::vector<ExposedCommunication> communication;  // of others: as the longest
+    // Of a job whose pipelines may have several numbers of stages, each once, in rising order: the
+    // Plan's layout says which. Takes the place of `throughput`.
+    std::vector<PipelineSteps> pipelines;
     Duration spawn;  // from a machine's being there until its worker can join; others train
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/quantity.hpp"
 #include "policies/observation.hpp"
@@ -28,6 +29,8 @@ public:
     virtual Duration restore_time(const Plan& plan) const = 0;
     // Whether steps that were finished can be lost; not so where saving is free and continuous.
     virtual bool loses_work() const { return false; }
+    // Of a job in pipelines of several depths: each depth, with as many pipelines as were measured.
+    virtual std::vector<Layout> layouts() const { return {}; }
 
     // Once per question, before the policies; `plan` is the one committed.
     virtual void observe(const Observation& seen, const Plan& plan) = 0;

@@ -83,6 +83,13 @@ public:
         return profile_.lossless ? Duration{} : pause(profile_.restore);
     }
     bool loses_work() const override { return !profile_.lossless; }
+    std::vector<Layout> layouts() const override {
+        std::vector<Layout> known;
+        for (const PipelineSteps& each : profile_.pipelines) {
+            known.push_back({static_cast<std::int32_t>(each.steps.size()), each.stages, 1});
+        }
+        return known;
+    }
     void observe(const Observation&, const Plan&) override {}
 
 protected:

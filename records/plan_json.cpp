@@ -99,6 +99,7 @@ json to_json(const policies::Capabilities& capabilities) {
     if (!capabilities.synchronisations.empty()) {
         object["synchronisations"] = value_json(capabilities.synchronisations);
     }
+    if (!capabilities.stages.empty()) object["stages"] = capabilities.stages;
     return object;
 }
 
@@ -127,6 +128,10 @@ policies::Capabilities capabilities_from(const json& object) {
         }
         can.synchronisations.push_back(static_cast<policies::Synchronisation>(
             found - policies::synchronisation_names().begin()));
+    });
+    fields.list("stages", [&](const json& number) {
+        if (!number.is_number_integer() || number < 1) Fields::refuse("stages", "whole numbers");
+        can.stages.push_back(number.get<std::int32_t>());
     });
     fields.finish();
     return can;

@@ -230,6 +230,11 @@ json to_json(const policies::JobProfile& profile) {
     if (!profile.learner_speeds.empty())
         object["learner_speeds_per_mille"] = profile.learner_speeds;
     if (profile.spawn > Duration{}) object["spawn_ns"] = profile.spawn.raw();
+    for (const policies::PipelineSteps& each : profile.pipelines) {
+        json steps = json::array();
+        for (const Duration step : each.steps) steps.push_back(step.raw());
+        object["pipelines"].push_back({{"stages", each.stages}, {"steps_ns", steps}});
+    }
     return object;
 }
 
@@ -238,6 +243,26 @@ namespace {
 constexpr Duration transition_max = days(366);
 constexpr double step_s_min = 1e-15;
 constexpr double step_s_max = 366.0 * 86'400;
+}  // namespace
+
+namespace {
+
+policies::PipelineSteps pipeline_steps_from(const json& object) {
+    policies::PipelineSteps each;
+    Fields fields(object);
+    fields.integer_from("stages", 2, each.stages);
+    fields.list("steps_ns", [&](const json& one) {
+        if (!one.is_number_integer()) Fields::refuse("steps_ns", "whole numbers");
+        each.steps.push_back(nanoseconds(one.get<std::int64_t>()));
+        if (each.steps.back() < nanoseconds(1) || each.steps.back() > transition_max) {
+            Fields::refuse("steps_ns", "steps that take a nanosecond to a year");
+        }
+    });
+    fields.finish();
+    if (each.steps.empty()) Fields::refuse("steps_ns", "at least one");
+    return each;
+}
+
 }  // namespace
 
 policies::JobProfile profile_from(const json& object) {
@@ -273,6 +298,9 @@ policies::JobProfile profile_from(const json& object) {
         profile.communication.push_back(std::move(one));
     });
     read_learner_speeds(fields, profile.learner_speeds);
+    fields.list("pipelines", [&](const json& element) {
+        profile.pipelines.push_back(pipeline_steps_from(element));
+    });
     fields.time("provisioning_ns", profile.provisioning, transition_max);
     fields.time("restart_ns", profile.restart, transition_max);
     fields.time("resize_ns", profile.resize, transition_max);

@@ -93,6 +93,10 @@ DescribedRun read_run(ConfigReader& reader) {
         reader.fail("rows", "only replay knows what happened in a run");
     }
     if (run.rows == "course") read_course_places(reader, run);
+    run.from_step = reader.integer("from_step", 0, 1'000'000, 0);
+    if (run.command != "replay" && run.from_step > 0) {
+        reader.fail("from_step", "only replay knows what happened in a run");
+    }
     const bool on_markets = !(run.policies + run.traces + run.seeds + run.starts).empty();
     if (run.command == "simulate" && on_markets) {
         reader.fail("command", "simulate has no policies, traces, seeds or starts");

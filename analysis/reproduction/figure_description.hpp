@@ -40,6 +40,7 @@ struct DescribedRun {
     // "results"; of a replay also "changes", "steps" or "course" of its runs; of describe
     // "lifetimes", "time_to_loss", "runs_with_any" or "hours"
     std::string rows;
+    std::int64_t from_step = 0;      // of a replay: settled_s, and t_s of changes, since its end
     std::int64_t every_samples = 0;  // of a course, or `every`: one of them
     Duration every;
     bool mean_of_runs = false;  // of a course: one of each policy's runs, at each place

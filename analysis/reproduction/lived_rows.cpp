@@ -42,9 +42,21 @@ void add_moment(FigureRow& row, const TimelineRow& before, const TimelineRow& af
     set_known("noise_scale", before.noise_scale, after.noise_scale);
 }
 
+// When so many steps were done, of those that the timeline tells apart.
+double seconds_after(const records::Timeline& timeline, records::Timeline::const_iterator first,
+                     std::int64_t steps) {
+    double at = seconds_at(*first);
+    for (auto row = first; row != timeline.end() && steps > 0; ++row) {
+        if (seconds_at(*row) == at) continue;
+        at = seconds_at(*row);
+        --steps;
+    }
+    return at;
+}
+
 }  // namespace
 
-void add_lived(FigureRow& run, const records::Timeline& timeline) {
+void add_lived(FigureRow& run, const records::Timeline& timeline, std::int64_t from_step) {
     const auto first = std::ranges::find_if(timeline, is_training);
     if (first == timeline.end()) return;
     const double began = seconds_at(*first);
@@ -57,7 +69,7 @@ void add_lived(FigureRow& run, const records::Timeline& timeline) {
         }
         if (!is_training(*row) || row->workers == size) continue;
         size = row->workers;
-        settled = seconds_at(*row) - began;
+        settled = seconds_at(*row) - seconds_after(timeline, first, from_step);
     }
     run.numbers["first_step_s"] = began;
     run.numbers["trained_s"] = seconds_at(timeline.back()) - began;
@@ -65,12 +77,15 @@ void add_lived(FigureRow& run, const records::Timeline& timeline) {
     run.numbers["settled_s"] = settled;
 }
 
-std::vector<FigureRow> change_rows(const FigureRow& run, const records::Timeline& timeline) {
+std::vector<FigureRow> change_rows(const FigureRow& run, const records::Timeline& timeline,
+                                   std::int64_t from_step) {
     std::vector<FigureRow> rows;
     const auto first = std::ranges::find_if(timeline, is_training);
+    if (first == timeline.end()) return rows;
+    const double began = seconds_after(timeline, first, from_step);
     const auto add = [&](const TimelineRow& row, double workers) {
         FigureRow& change = rows.emplace_back(run);
-        change.numbers["t_s"] = seconds_at(row) - seconds_at(*first);
+        change.numbers["t_s"] = std::max(0.0, seconds_at(row) - began);
         change.numbers["workers"] = workers;
     };
     for (auto row = first; row != timeline.end(); ++row) {

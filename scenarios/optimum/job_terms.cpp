@@ -42,6 +42,7 @@ Changes changes_of(const sim::JobSpec& job) {
 std::optional<policies::JobProfile> fastest_profile(const sim::JobSpec& job) {
     policies::JobProfile profile = job.profile;
     if (job.learning || !profile.learner_speeds.empty()) return std::nullopt;
+    if (!profile.pipelines.empty()) return std::nullopt;  // a Plan may have another depth
     profile.communication.clear();
     if (!profile.step_time) return profile;
     policies::StepTime& step = *profile.step_time;

@@ -2,6 +2,7 @@
 // rules machines take each other's places.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "scenarios/reader/sections.hpp"
@@ -11,8 +12,9 @@ namespace ukemi::scenarios {
 namespace {
 
 // {"1": "1200 ms", "2": "1085 ms"}: a step with so many pipelines, without a gap.
-std::vector<Duration> read_steps(ConfigReader& config, bool whole_milliseconds) {
-    ConfigReader table = config.object("step");
+std::vector<Duration> read_steps(ConfigReader& config, const std::string& of,
+                                 bool whole_milliseconds) {
+    ConfigReader table = config.object(of);
     std::vector<Duration> steps;
     const std::int64_t count = std::min(std::ssize(table.keys()), std::ptrdiff_t{10'000});
     for (const std::string& key : table.keys()) {
@@ -27,12 +29,44 @@ std::vector<Duration> read_steps(ConfigReader& config, bool whole_milliseconds) 
                                     format_duration(steps.back())));
     }
     if (steps.empty()) {
-        config.fail("step",
+        config.fail(of,
                     "expected the time of a step by number of pipelines, such as "
                     "{\"1\": \"1200 ms\", \"2\": \"1085 ms\"}");
     }
     table.finish();
     return steps;
+}
+
+constexpr std::int64_t stages_most = 10'000;
+
+void check_stages(const ConfigReader& config, std::string_view key, std::int32_t stages,
+                  const sim::JobSpec& job) {
+    if (stages <= job.plan.workers_max && stages >= job.workers_min) return;
+    config.fail(key, fmt::format("expected a pipeline that fits into the cluster, of {} "
+                                 "to {} machines, found {} stages",
+                                 job.workers_min, job.plan.workers_max, stages));
+}
+
+// "other_stages": {"6": {"1": "8837 ms", "2": "5281 ms"}}, what a policy of layouts may turn to.
+void read_other_stages(ConfigReader& config, std::int32_t stages,
+                       const std::vector<Duration>& steps, sim::JobSpec& job) {
+    auto table = config.object_if_present("other_stages");
+    if (!table) return;
+    if (job.pipelines->as_simulated) {
+        config.fail("other_stages", "the rules of \"bamboo_simulator\" have one number of stages");
+    }
+    auto& known = job.profile.pipelines;
+    known.push_back({stages, steps});
+    for (const std::string& key : table->keys()) {
+        const auto other =
+            static_cast<std::int32_t>(number_of(*table, key, stages_most, "numbers of stages"));
+        if (other == stages) table->fail(key, "is what \"stages\" and \"step\" say");
+        if (other < 2) table->fail(key, "expected two stages at least");
+        check_stages(*table, key, other, job);
+        known.push_back({other, read_steps(*table, key, false)});
+    }
+    table->finish();
+    std::ranges::sort(known, {}, &policies::PipelineSteps::stages);
 }
 
 }  // namespace
@@ -54,14 +88,10 @@ bool read_pipelines(ConfigReader& job_config, bool by_time, sim::JobSpec& job) {
     const std::string chosen = config->one_of("rules", rules, rules[0]);
     rule.as_simulated = chosen == rules[1];
     rule.takes_over = chosen != rules[2];
-    constexpr std::int64_t stages_most = 10'000;
     const auto stages = static_cast<std::int32_t>(config->integer("stages", 2, stages_most));
-    if (stages > job.plan.workers_max || stages < job.workers_min) {
-        config->fail("stages", fmt::format("expected a pipeline that fits into the cluster, of {} "
-                                           "to {} machines, found {} stages",
-                                           job.workers_min, job.plan.workers_max, stages));
-    }
-    const std::vector<Duration> steps = read_steps(*config, rule.as_simulated);
+    check_stages(*config, "stages", stages, job);
+    const std::vector<Duration> steps = read_steps(*config, "step", rule.as_simulated);
+    read_other_stages(*config, stages, steps, job);
     constexpr double slowest = 1000;
     rule.takeover_per_mille = static_cast<std::int32_t>(
         round_nearest(config->number("takeover_slowdown", 1, slowest, 1.5) * 1000));

@@ -351,6 +351,8 @@ void update_variables(const ConfigReader& config, const sim::Topology& topology,
 void read_monitor(ConfigReader& config, const sim::ModelProfile& model, StepJobEntry& entry) {
     const auto monitor =
         config.choice<sim::GradientMonitor>("monitor", sim::gradient_monitor_names, "none");
+    const Duration operation = config.duration("monitor_operation", Duration{});
+    if (operation > seconds(1)) config.fail("monitor_operation", "expected at most 1 s");
     if (monitor == sim::GradientMonitor::none) return;
     const std::string name(sim::gradient_monitor_names[static_cast<std::size_t>(monitor)]);
     sim::StepJob& job = entry.job;
@@ -358,7 +360,7 @@ void read_monitor(ConfigReader& config, const sim::ModelProfile& model, StepJobE
         config.fail("monitor", name + " is for gradients of all workers that are all-reduced");
     }
     const std::string where = place(config, "monitor");
-    job.monitoring = sim::monitor_time(monitor, *entry.least_gpu, model, where);
+    job.monitoring = sim::monitor_time(monitor, *entry.least_gpu, model, where, operation);
     if (monitor != sim::GradientMonitor::gradient_variance) return;
     if (entry.codec.name != "none") config.fail("monitor", name + " is for whole gradients");
     sim::add_squares(job.buckets);

@@ -45,6 +45,9 @@ constexpr std::array simulated{
     SimulatedKnobs{
         {policies::Knob::collective},
         [](const MarketData&, const JobSpec& job) { return !job.profile.communication.empty(); }},
+    SimulatedKnobs{
+        {policies::Knob::layout},
+        [](const MarketData&, const JobSpec& job) { return !job.profile.pipelines.empty(); }},
     SimulatedKnobs{{policies::Knob::machines},
                    [](const MarketData& market, const JobSpec&) { return market.rules.uneven(); }},
     SimulatedKnobs{{policies::Knob::bid},
@@ -74,6 +77,9 @@ policies::Capabilities simulated_capabilities(const MarketData& market, const Jo
         }
         // Their messages are priced as one's.
         can.learners_code = step->learner_speeds.empty() && step->learner_steps.empty();
+    }
+    for (const policies::PipelineSteps& each : job.profile.pipelines) {
+        can.stages.push_back(each.stages);
     }
     can.zones = static_cast<std::uint32_t>(market.zones.size());
     can.instance_types = 1;

@@ -56,7 +56,9 @@ std::vector<LearningTable> ada_scale_iterations(const std::filesystem::path& fol
 
 // Compute time of a step (step_time − sync_time, medians) by the batch of a GPU, from each
 // scalability*.csv under `folder`: α + β·m (Pollux, OSDI'21, eq. 9; Sia, SOSP'23, has the same form
-// for other clusters), each batch predicted from all others.
+// for other clusters), each batch from all others, or from the nearest two where that misses the
+// others less.
+double time_from_others(std::map<double, double> points, double batch);
 std::vector<LearningTable> step_compute_times(const std::filesystem::path& folder);
 
 // Epochs to a target by batch in Zeus's summary_train.csv (You et al., NSDI'23): for each task the

@@ -2,6 +2,8 @@
 // grad_variance.py).
 #include "sim/step/monitor_time.hpp"
 
+#include <algorithm>
+
 #include "sim/step/codec_kernels.hpp"
 
 namespace ukemi::sim {
@@ -25,7 +27,7 @@ constexpr MonitorPasses variance_passes{8, 1, 12};
 }  // namespace
 
 Duration monitor_time(GradientMonitor monitor, const GpuProfile& gpu, const ModelProfile& model,
-                      std::string_view where) {
+                      std::string_view where, Duration operation) {
     if (monitor == GradientMonitor::none) return {};
     const MonitorPasses& passes =
         monitor == GradientMonitor::noise_scale ? noise_scale_passes : variance_passes;
@@ -34,7 +36,11 @@ Duration monitor_time(GradientMonitor monitor, const GpuProfile& gpu, const Mode
     const double operations = passes.a_tensor * tensors + passes.whole;
     const double bytes = 4 * passes.values * static_cast<double>(model.parameters());
     const KernelSum one = clock.traffic(bytes / operations);
-    return CodecClock::time({one.device_s * operations, static_cast<std::int64_t>(operations)});
+    const double device_s = one.device_s * operations;
+    if (operation > Duration{}) {
+        return std::max(static_cast<std::int64_t>(operations) * operation, seconds(device_s));
+    }
+    return CodecClock::time({device_s, static_cast<std::int64_t>(operations)});
 }
 
 }  // namespace ukemi::sim

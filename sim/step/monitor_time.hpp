@@ -24,8 +24,9 @@ enum class GradientMonitor : std::uint8_t {
 inline constexpr std::array<std::string_view, 3> gradient_monitor_names = {"none", "noise_scale",
                                                                            "gradient_variance"};
 
-// Of one step. InputError(WHERE …) if nothing is known of this GPU's kernels.
+// Of one step; `operation` is what the host needs for one (zero: what it needs for a codec's).
+// InputError(WHERE …) if nothing is known of this GPU's kernels.
 Duration monitor_time(GradientMonitor monitor, const GpuProfile& gpu, const ModelProfile& model,
-                      std::string_view where);
+                      std::string_view where, Duration operation = {});
 
 }  // namespace ukemi::sim

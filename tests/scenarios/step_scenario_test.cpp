@@ -376,6 +376,14 @@ TEST_CASE("step scenario: monitors cost their operations, a variance its second 
     const Duration norms = end("noise_scale", "filled") - end("none", "filled");
     CHECK(norms == 3 * seconds(341 * 11.2e-6));
     CHECK(end("noise_scale", "one") - end("none", "one") == norms);
+    const std::string slow_host = R"(, "monitor_operation": "40.8 us")";
+    CHECK(run(ring("noise_scale", "filled") + slow_host).steps.back().end - end("none", "filled") ==
+          3 * seconds(341 * 40.8e-6));
+    // A device that is busy for longer than that is waited for.
+    const std::string fast_host = R"(, "monitor_operation": "1 ns")";
+    CHECK(run(ring("noise_scale", "filled") + fast_host).steps.back().end > end("none", "filled"));
+    CHECK_THROWS_WITH(run(R"("monitor_operation": "2 s")"),
+                      Catch::Contains("/job/monitor_operation: expected at most 1 s"));
     // Where nothing hides behind computing, the exchange takes twice as long but for what is not
     // sent: here 71 ms by its bytes, with a part of a percent of latencies.
     const Duration plain = end("none", "one") - Instant{};
