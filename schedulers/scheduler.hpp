@@ -50,8 +50,12 @@ struct ClusterFacts {
     std::size_t jobs = 0;   // of the whole workload
     std::vector<MachineGroup> groups;
     std::vector<MachinesNow> states;  // by group
+    std::vector<bool> away;           // by machine: not there, or not to stay; empty: all stay
     std::int32_t gpus_of(std::size_t group) const {
         return states[group].machines * groups[group].gpus_per_machine;
+    }
+    bool is_away(std::int32_t machine) const {
+        return !away.empty() && away[static_cast<std::size_t>(machine)];
     }
 };
 

@@ -13,6 +13,7 @@
 #include "scenarios/reader/scenario_keys.hpp"
 #include "schedulers/multiple_choice.hpp"
 #include "traces/workload_file.hpp"
+#include "traces/workload_model.hpp"
 
 namespace ukemi::scenarios {
 
@@ -219,13 +220,50 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
     section.finish();
 }
 
+// By the generator that `ukemi fit --jobs` set to a record.
+void read_generated_jobs(ConfigReader config, Duration restart, const sim::SaveRule& saves,
+                         ScheduleScenario& scenario) {
+    const fs::path file = scenario.file.parent_path() / config.text("workload");
+    const Duration length = bounded_time(config, "length", config.duration("length"));
+    constexpr double rate_most = 1000;
+    const double rate = config.number("rate", 0.001, rate_most, 1);
+    config.finish();
+    if (KeyExplorer::of(config.file()) != nullptr) {  // only keys are looked for, and no files
+        scenario.jobs.emplace_back();
+        return;
+    }
+    const traces::WorkloadModel model = traces::read_workload_model(file);
+    const double most = rate * std::ranges::max(model.bursts_per_h) * model.burst_jobs.back();
+    constexpr double jobs_most = 10'000'000;
+    if (most * to_hours(length) > jobs_most) {
+        config.fail("length", "expected a time in which at most 10 million jobs may come");
+    }
+    for (const traces::WorkloadRow& row :
+         traces::draw_workload(model, scenario.cluster.seed, {}, length, rate)) {
+        sim::SharingJob& job = scenario.jobs.emplace_back();
+        job.name = row.name;
+        job.arrival = Instant::at(row.arrival);
+        job.gpus = row.gpus;
+        job.service = row.service;
+        job.restart = restart;
+        job.saves = saves;
+    }
+    if (scenario.jobs.empty()) config.fail("length", "no job came in it: expected a longer one");
+}
+
 void read_jobs(ConfigReader& root, ScheduleScenario& scenario) {
     std::optional<Duration> restart;
     if (root.has("restart")) restart = bounded_time(root, "restart", root.duration("restart"));
     const sim::SaveRule saves = read_saves(root, {});
     if (root.is_object("jobs")) {
         ConfigReader section = root.object("jobs");
-        read_recorded_jobs(section, restart, saves, scenario);
+        if (section.has("generate")) {
+            read_generated_jobs(section.object("generate"), restart.value_or(Duration{}), saves,
+                                scenario);
+            section.finish();
+        } else {
+            read_recorded_jobs(section, restart, saves, scenario);
+        }
     } else {
         read_jobs_by_hand(root, restart.value_or(Duration{}), saves, scenario);
     }
@@ -273,7 +311,20 @@ void check_rounds(ConfigReader& root, const ScheduleScenario& scenario) {
 // Those that do not see what becomes of machines are for machines that stay.
 void check_machines(ConfigReader& section, const schedulers::SchedulerEntry& entry,
                     const ScheduleScenario& scenario) {
+    if (entry.needs_prices && scenario.cluster.markets.empty()) {
+        section.fail("name",
+                     fmt::format("{} weighs prices, which these machines have not", entry.name));
+    }
     for (const sim::GroupMarket& market : scenario.cluster.markets) {
+        const auto& prices = market.price.steps;
+        const bool is_free = prices.empty() || std::ranges::any_of(prices, [](const auto& step) {
+                                 return step.value == Price{};
+                             });
+        if (entry.needs_prices && is_free) {
+            section.fail("name", fmt::format("{} weighs prices: expected a \"price\" or a "
+                                             "\"market\" with prices above 0 of all machines",
+                                             entry.name));
+        }
         if (market.launchable && !entry.follows_machines) {
             section.fail("name", fmt::format("{} does not follow machines that come and are "
                                              "taken away: expected no \"market\" of the cluster",

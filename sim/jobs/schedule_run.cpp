@@ -38,7 +38,7 @@ public:
     ScheduleOutcome run() {
         const std::size_t jobs =
             workload_.source != nullptr ? workload_.source->jobs_max() : workload_.jobs.size();
-        facts_ = {0, jobs, workload_.cluster.groups, {}};
+        facts_ = {0, jobs, workload_.cluster.groups, {}, {}};
         see_machines();
         scheduler_.begin(facts_);
         open_machines();
@@ -175,7 +175,8 @@ private:
         if (!moves_ || next_ < slot_of_.size() || !running_.empty()) return false;
         const bool nothing_comes = machines_.next_change() == Instant::never();
         const Duration waited = now_ - held_last_;
-        return waited > days(366) || (nothing_comes && waited > 1000 * round_);
+        const bool many_rounds = round_ > Duration{} && waited > 1000 * round_;
+        return waited > days(366) || (nothing_comes && many_rounds);
     }
 
     void complete() {
@@ -350,6 +351,12 @@ private:
     }
     void see_machines() {
         facts_.states = machines_.states(now_);
+        if (moves_) {
+            facts_.away.assign(static_cast<std::size_t>(workload_.cluster.machines()), false);
+            for (std::int32_t i = 0; i < workload_.cluster.machines(); ++i) {
+                facts_.away[static_cast<std::size_t>(i)] = !machines_.stays(i);
+            }
+        }
         facts_.gpus = 0;
         for (std::size_t i = 0; i < facts_.groups.size(); ++i) facts_.gpus += facts_.gpus_of(i);
     }

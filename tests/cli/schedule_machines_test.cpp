@@ -184,6 +184,18 @@ TEST_CASE("ukemi schedule: the shipped clusters of spot machines and of shared l
               Approx(std::stod(untold[i].at("useful_gpu_h"))).epsilon(1e-9));
         CHECK(std::stod(untold[i].at("cost_usd")) > std::stod(told[i].at("cost_usd")));
     }
+    const Ran mixed =
+        run_ukemi(scratch.path(), {"schedule", "spot_and_on_demand", "--out", "mixed"});
+    REQUIRE(mixed.code == 0);
+    const auto spent = csv_rows(scratch.path() / "mixed/schedule.csv");
+    REQUIRE(spent.size() == 4);
+    CHECK(spent[0].at("late") == "0");
+    CHECK(spent[1].at("late") == "0");
+    for (const std::size_t other : {2U, 3U}) {
+        for (const std::size_t ours : {0U, 1U}) {
+            CHECK(std::stod(spent[ours].at("cost_usd")) < std::stod(spent[other].at("cost_usd")));
+        }
+    }
     const Ran links = run_ukemi(
         scratch.path(), {"schedule", shipped("jobs/shared_links.json").string(), "--out", "links"});
     REQUIRE(links.code == 0);
