@@ -10,9 +10,9 @@
 // them.
 //
 // Under a budget a job is refused if what it takes to finish all that were admitted, at the prices
-// of the moment and `allowance` more, is not there. When the money is out, all stop and the rest
-// is refused. What is counted is GPU time: where machines have several GPUs, those of them that no
-// job has are paid for, too, and are not counted.
+// of the moment (of machines that stay, if it has a deadline) and `allowance` more, is not there.
+// When the money is out, all stop and the rest is refused. What is counted is GPU time: where
+// machines have several GPUs, those of them that no job has are paid for, too, and are not counted.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -108,12 +108,14 @@ private:
         const double pace = jobs.pace(job.request.id, on, gpus, 0);
         return pace > 0 ? jobs.pace_left(job.request.id) / pace : -1;
     }
-    // Of all that it asks for, on the cheapest group on which it can run.
+    // On all GPUs that it asks for; with a deadline on machines that stay, else on the cheapest.
     double usd_to_finish(const JobForecasts& jobs, const Sharing& job) const {
+        const auto stays =
+            job.request.deadline < Instant::never() ? staying_group(jobs, job) : std::nullopt;
         double least = -1;
         for (std::size_t group = 0; group < cluster_.groups.size(); ++group) {
             const double time_s = left_s(jobs, job, group, job.request.gpus);
-            if (time_s < 0) continue;
+            if (time_s < 0 || (stays && group != *stays)) continue;
             const double usd = time_s * job.request.gpus * gpu_usd_per_s(group);
             if (least < 0 || usd < least) least = usd;
         }
