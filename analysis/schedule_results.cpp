@@ -43,7 +43,7 @@ private:
 void add_outcome(const scenarios::ScheduleScenario& scenario, TimesAlone& alone,
                  const sim::JobOutcome& outcome, ScheduledJob& one) {
     one.outcome = outcome;
-    if (outcome.refused()) return;
+    if (!outcome.is_complete()) return;
     const sim::SharingJob& job = *one.job;
     one.completion_time = outcome.completion - job.arrival;
     one.restarts = outcome.starts - 1;
@@ -63,8 +63,12 @@ void sum_up(const scenarios::ScheduleScenario& scenario, ScheduledRun& run) {
     for (const ScheduledJob& one : run.jobs) {
         gpu_s += one.outcome.gpu_s;
         run.refused += one.outcome.refused() ? 1 : 0;
+        run.stuck += one.outcome.stuck ? 1 : 0;
         run.late += one.in_time == false ? 1 : 0;
-        if (one.outcome.refused()) continue;
+        for (std::size_t cause = 0; cause < one.outcome.gpu_time.size(); ++cause) {
+            run.gpu_time[cause] += one.outcome.gpu_time[cause];
+        }
+        if (!one.outcome.is_complete()) continue;
         times_s.push_back(to_seconds(one.completion_time));
         restarts += one.restarts;
         if (one.finish_time_ratio) ratios.push_back(*one.finish_time_ratio);
@@ -108,6 +112,11 @@ ScheduledRun run_of(const scenarios::ScheduleScenario& scenario, TimesAlone& alo
 
 json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
+template <records::Cause cause>
+json gpu_hours(const ScheduledRun& run) {
+    return json(run.gpu_hours(cause));
+}
+
 // A column of the summary: the same in the CSV and in JSON.
 struct SummaryColumn {
     const char* name;
@@ -139,6 +148,22 @@ constexpr std::array summary_columns = {
                   [](const ScheduledRun& run) { return number_or_null(run.jain_fairness); }},
     SummaryColumn{"refused", [](const ScheduledRun& run) { return json(run.refused); }},
     SummaryColumn{"late", [](const ScheduledRun& run) { return json(run.late); }},
+    SummaryColumn{"stuck", [](const ScheduledRun& run) { return json(run.stuck); }},
+    SummaryColumn{"cost_usd",
+                  [](const ScheduledRun& run) { return json(to_dollars(run.outcome.fleet_cost)); }},
+    SummaryColumn{
+        "unused_usd",
+        [](const ScheduledRun& run) { return json(to_dollars(run.outcome.unused_cost)); }},
+    SummaryColumn{"machine_h",
+                  [](const ScheduledRun& run) { return json(to_hours(run.outcome.machine_time)); }},
+    SummaryColumn{"machines_lost",
+                  [](const ScheduledRun& run) { return json(run.outcome.machines_lost); }},
+    SummaryColumn{"shared_losses",
+                  [](const ScheduledRun& run) { return json(run.outcome.shared_losses); }},
+    SummaryColumn{"useful_gpu_h", gpu_hours<records::Cause::useful>},
+    SummaryColumn{"redone_gpu_h", gpu_hours<records::Cause::redone>},
+    SummaryColumn{"transition_gpu_h", gpu_hours<records::Cause::transition>},
+    SummaryColumn{"checkpoint_gpu_h", gpu_hours<records::Cause::checkpoint>},
     SummaryColumn{"live_jobs_max",
                   [](const ScheduledRun& run) { return json(run.outcome.live_most); }},
     SummaryColumn{"decisions", [](const ScheduledRun& run) { return json(run.outcome.decisions); }},
@@ -185,6 +210,34 @@ std::string spans_csv(std::span<const ScheduledRun> runs) {
     return csv.text();
 }
 
+// What machines cost and where the time on GPUs went, of runs in which that is to be said.
+std::string ledgers_table(std::span<const ScheduledRun> runs) {
+    const auto says_something = [](const ScheduledRun& run) {
+        return run.outcome.fleet_cost > Dollars{} || run.outcome.machines_lost > 0 || run.stuck > 0;
+    };
+    if (std::ranges::none_of(runs, says_something)) return {};
+    std::string text = fmt::format("\n{:<21}{:>11}{:>11}{:>11}{:>6}{:>8}{:>10}{:>10}{:>8}{:>7}\n",
+                                   "scheduler", "cost $", "unused $", "machine h", "lost", "shared",
+                                   "useful h", "redone h", "else h", "stuck");
+    for (const ScheduledRun& run : runs) {
+        double else_h = -run.gpu_hours(records::Cause::useful);
+        else_h -= run.gpu_hours(records::Cause::redone);
+        for (std::size_t i = 0; i < run.gpu_time.size(); ++i) {
+            else_h += run.gpu_hours(static_cast<records::Cause>(i));
+        }
+        text += fmt::format(
+            "{:<21}{:>11.2f}{:>11.2f}{:>11.2f}{:>6}{:>8}{:>10.2f}{:>10.2f}{:>8.2f}{:>7}\n",
+            run.scheduler, to_dollars(run.outcome.fleet_cost), to_dollars(run.outcome.unused_cost),
+            to_hours(run.outcome.machine_time), run.outcome.machines_lost,
+            run.outcome.shared_losses, run.gpu_hours(records::Cause::useful),
+            run.gpu_hours(records::Cause::redone), std::max(0.0, else_h), run.stuck);
+    }
+    return text +
+           "\nDollars of all machines, and what of them no job had; machines lost, and losses that "
+           "hit several\njobs at once; GPU hours of jobs, by what they did: else are starts and "
+           "saves; stuck: jobs whose\nmachines never came.\n";
+}
+
 }  // namespace
 
 std::vector<ScheduledRun> run_schedules(std::span<const scenarios::ScheduleScenario> variants,
@@ -221,7 +274,7 @@ std::string schedules_table(const scenarios::ScheduleScenario& first,
             text += fmt::format("  {}\n", one_line(records::variant_label(run.varied)));
         }
     }
-    return text +
+    return text + ledgers_table(runs) +
            "\nTimes from arrival to end; restarts a job; ratio: that time over what an equal part "
            "of the\ncluster would give, in the mean and at worst, and Jain's index of it; late: "
            "after the deadline,\nor refused.\n";
@@ -258,7 +311,10 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
     varied.add_names(columns);
     columns.insert(columns.end(),
                    {"scheduler", "job", "arrival_s", "gpus", "completion_s", "waited_s", "held_s",
-                    "gpu_s", "restarts", "finish_time_ratio", "in_time"});
+                    "gpu_s", "restarts", "finish_time_ratio", "in_time", "losses", "cost_usd"});
+    for (const std::string_view cause : records::cause_names()) {
+        columns.push_back(fmt::format("{}_gpu_s", cause));
+    }
     CsvWriter csv(columns);
     const auto add_known = [&](const std::optional<double>& value) {
         value ? csv.add(*value) : csv.add("");
@@ -269,15 +325,18 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
             csv.add(run.scheduler).add(one.job->name);
             csv.add(to_seconds(one.job->arrival.since_start())).add(one.job->gpus);
             const auto known = [&](double value) {
-                return one.outcome.refused() ? std::nullopt : std::optional(value);
+                return one.outcome.is_complete() ? std::optional(value) : std::nullopt;
             };
             add_known(known(to_seconds(one.completion_time)));
             add_known(known(to_seconds(one.completion_time - one.outcome.held)));
             csv.add(to_seconds(one.outcome.held)).add(one.outcome.gpu_s).add(one.restarts);
             add_known(one.finish_time_ratio);
             csv.add(one.outcome.refused() ? "refused"
+                    : one.outcome.stuck   ? "stuck"
                     : one.in_time         ? (*one.in_time ? "yes" : "no")
                                           : "");
+            csv.add(one.outcome.losses).add(to_dollars(one.outcome.cost));
+            for (const Int128 time : one.outcome.gpu_time) csv.add(static_cast<double>(time) / 1e9);
             csv.end_row();
         }
     }

@@ -14,6 +14,7 @@
 #include "analysis/output_folder.hpp"
 #include "analysis/simulated_steps.hpp"
 #include "base/statistics.hpp"
+#include "records/ledger.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
 
 namespace ukemi::analysis {
@@ -45,6 +46,11 @@ struct ScheduledRun {
     // Of finish-time ratios, (Σx)² / (n Σx²): 1 if sharing delayed all alike (Jain et al., 1984).
     std::optional<double> jain_fairness;
     std::int64_t refused = 0;
+    std::int64_t stuck = 0;    // waiting for machines that never come
+    sim::GpuTimes gpu_time{};  // of all jobs, by cause
+    double gpu_hours(records::Cause cause) const {
+        return static_cast<double>(gpu_time[static_cast<std::size_t>(cause)]) / 3.6e12;
+    }
     std::int64_t late = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
+#include "cli/fit_jobs.hpp"
 #include "cli/fit_learning.hpp"
 #include "cli/fitted_scenarios.hpp"
 #include "traces/market_file.hpp"
@@ -28,6 +29,7 @@ struct FitCommand {
     std::string gap;
     std::string stretches;
     std::string learning;
+    bool jobs = false;
     bool force = false;
 };
 
@@ -40,6 +42,10 @@ void fit(const FitCommand& options) {
         if (!options.out.empty()) {
             write_fitted_scenarios(options.learning, options.out, options.force);
         }
+        return;
+    }
+    if (options.jobs) {
+        fit_jobs({options.files, options.name, options.out, options.force});
         return;
     }
     if (options.files.empty()) {
@@ -69,22 +75,35 @@ void add_fit(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "fit", "set the market generator to recorded series, and say how well it fits");
     command->add_option("TRACE", options->files, "trace files; zones of one market");
-    command->add_option("--learning", options->learning,
-                        "folder of recorded training (pollux/, sia/, zeus/): print what the laws "
-                        "of learning predict of it, and nothing else; with --out FOLDER "
-                        "write them as scenarios");
+    CLI::Option* jobs = command->add_flag(
+        "--jobs", options->jobs,
+        "the files are workloads: which jobs came to a cluster when (forms: scenarios/README.md); "
+        "fits the generator of jobs, for \"jobs\": {\"generate\": …}");
+    command
+        ->add_option("--learning", options->learning,
+                     "folder of recorded training (pollux/, sia/, zeus/): print what the laws "
+                     "of learning predict of it, and nothing else; with --out FOLDER "
+                     "write them as scenarios")
+        ->excludes(jobs);
     command->add_option("--out", options->out,
                         "JSON file for scenarios (none: print it); with --learning a folder");
     command->add_option("--name", options->name, "what the market is called");
-    command->add_option("--source", options->source, "where the records come from");
-    command->add_option("--on-demand", options->on_demand,
-                        "on-demand price, such as \"0.65 USD/h\": spikes are above it");
-    command->add_option("--stretches", options->stretches,
-                        "keep the record, and make markets of stretches of it, of this mean length "
-                        "(1 d): run lengths and the zones of a region stay as they were");
-    command->add_option("--zone", options->zone, "this zone only, of a file with several");
-    command->add_option("--type", options->instance_type, "this instance type only");
-    command->add_option("--gap", options->gap, "time between samples, for forms that lack it");
+    command->add_option("--source", options->source, "where the records come from")->excludes(jobs);
+    command
+        ->add_option("--on-demand", options->on_demand,
+                     "on-demand price, such as \"0.65 USD/h\": spikes are above it")
+        ->excludes(jobs);
+    command
+        ->add_option("--stretches", options->stretches,
+                     "keep the record, and make markets of stretches of it, of this mean length "
+                     "(1 d): run lengths and the zones of a region stay as they were")
+        ->excludes(jobs);
+    command->add_option("--zone", options->zone, "this zone only, of a file with several")
+        ->excludes(jobs);
+    command->add_option("--type", options->instance_type, "this instance type only")
+        ->excludes(jobs);
+    command->add_option("--gap", options->gap, "time between samples, for forms that lack it")
+        ->excludes(jobs);
     command->add_flag("--force", options->force, "replace the file if it is there already");
     command->callback([options] { fit(*options); });
 }

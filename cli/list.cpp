@@ -124,13 +124,16 @@ void list_schedulers() {
         if (!entry.alias.empty()) needs += fmt::format("; also: {}", entry.alias);
         if (entry.needs_service) needs += "; needs service times";
         if (entry.needs_deadline) needs += "; needs deadlines";
+        if (entry.needs_prices) needs += "; needs prices";
+        if (entry.one_gpu_each) needs += "; for jobs of one GPU";
         if (entry.divides) needs += "; gives parts of GPUs";
         fmt::print("{:<{}}({}{})\n", "", indent, entry.source, needs);
         ConfigReader none = ConfigReader::from_text("{}", entry.name);
         entry.make(none);
         const nlohmann::json parameters = nlohmann::json::parse(none.resolved());
         for (const auto& [key, value] : parameters.items()) {
-            fmt::print("{:<{}}{}: {}\n", "", indent, key, value.get<std::string>());
+            fmt::print("{:<{}}{}: {}\n", "", indent, key,
+                       value.is_string() ? value.get<std::string>() : value.dump());
         }
     }
 }

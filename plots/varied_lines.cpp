@@ -356,8 +356,10 @@ private:
             "set ytics nomirror out format '%g'\n{}set xrange [{}:{}]\n{}"
             "axis_text = {}\narray names[{}]\narray columns[{}]\n",
             log_x ? "set logscale x\n" : "", x.low, x.high,
-            input_.steps && places.size() > marks_max ? "set xtics autofreq nomirror out\n"
-                                                      : tics_at(places, x, log_x, grid_.wide),
+            // A line in steps changes anywhere: places where it does say nothing.
+            !input_.steps ? tics_at(places, x, log_x, grid_.wide)
+            : log_x       ? fmt::format("set xtics {} nomirror out\n", log_tics(x))
+                          : "set xtics autofreq nomirror out\n",
             gnuplot_string(label_text(input_.axis, static_cast<std::size_t>(source_.width / 8))),
             all_.policies.size(), input_.columns.size());
         for (std::size_t i = 0; i < all_.policies.size(); ++i) {

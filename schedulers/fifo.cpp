@@ -1,4 +1,5 @@
-// fifo.cpp — jobs start in the order in which they came, and none is ever paused.
+// fifo.cpp — jobs start in the order in which they came, and none is
+// paused, unless machines are taken: then those that started last, who wait before all others.
 #include <deque>
 #include <memory>
 
@@ -13,6 +14,10 @@ class Fifo final : public Scheduler {
 public:
     std::string_view name() const override { return "fifo"; }
     void begin(const ClusterFacts& cluster) override { held_.begin(cluster.gpus); }
+    void cluster_changed(const ClusterFacts& cluster) override {
+        const std::vector<Gang> put_off = held_.resize(cluster.gpus);
+        waiting_.insert(waiting_.begin(), put_off.begin(), put_off.end());
+    }
     void completed(JobId job) override { held_.end(job); }
     void arrived(const JobRequest& request) override {
         waiting_.push_back({request.id, request.gpus});

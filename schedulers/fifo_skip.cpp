@@ -12,6 +12,10 @@ class FifoSkip final : public Scheduler {
 public:
     std::string_view name() const override { return "fifo_skip"; }
     void begin(const ClusterFacts& cluster) override { held_.begin(cluster.gpus); }
+    void cluster_changed(const ClusterFacts& cluster) override {
+        const std::vector<Gang> put_off = held_.resize(cluster.gpus);
+        waiting_.insert(waiting_.begin(), put_off.begin(), put_off.end());
+    }
     void completed(JobId job) override { held_.end(job); }
     void arrived(const JobRequest& request) override {
         waiting_.push_back({request.id, request.gpus});

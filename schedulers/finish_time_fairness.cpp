@@ -45,6 +45,7 @@ public:
     Duration round() const override { return round_; }
 
     void begin(const ClusterFacts& cluster) override { cluster_ = cluster; }
+    void cluster_changed(const ClusterFacts& cluster) override { cluster_.gpus = cluster.gpus; }
     void completed(JobId job) override {
         std::erase_if(jobs_, [&](const Delayed& one) { return one.request.id == job; });
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "schedulers/scheduler.hpp"
@@ -18,7 +19,7 @@ struct Gang {
 class HeldGpus {
 public:
     void begin(std::int32_t gpus) {
-        free_ = gpus;
+        free_ = all_ = gpus;
         held_.clear();
     }
     bool start(const Gang& gang) {  // false: it does not fit
@@ -33,12 +34,25 @@ public:
         free_ += gang->gpus;
         held_.erase(gang);
     }
+    // Of so many from now on: those that no longer fit, who started last, in the order of their
+    // starts.
+    std::vector<Gang> resize(std::int32_t gpus) {
+        free_ += gpus - std::exchange(all_, gpus);
+        std::vector<Gang> put_off;
+        while (free_ < 0) {
+            free_ += held_.back().gpus;
+            put_off.insert(put_off.begin(), held_.back());
+            held_.pop_back();
+        }
+        return put_off;
+    }
     void share(Allocation& allocation) const {
         for (const Gang& gang : held_) allocation.shares.push_back({gang.id, gang.gpus});
     }
 
 private:
-    std::int32_t free_ = 0;
+    std::int32_t all_ = 0;
+    std::int32_t free_ = 0;   // below 0 only within resize()
     std::vector<Gang> held_;  // in the order of their start
 };
 

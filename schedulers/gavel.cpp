@@ -5,11 +5,16 @@
 // objectives: `max_sum` of the jobs' throughputs; `max_min` of throughput over that of an equal
 // part of all types, times GPUs; `makespan`, all done as early as can be; `finish_time`, the
 // largest (age + time left) / (time on an equal part of the cluster) as small as can be (Themis'
-// measure). Where a least is maximised, throughput beyond it counts a thousandth.
+// measure); `cost`, work for its price: as much as can be for each dollar, a job's work counted at
+// what it costs where it is cheapest, and deadlines met before all else. That is linear-fractional:
+// solved by linear programmes in which a dollar weighs what the last one made of it (Dinkelbach,
+// Management Science 1967), until that stays. Where a least is maximised, throughput beyond it
+// counts a thousandth.
 //
 // Rounds, as the simulator that came with Sia has them: a job's priority on a type is x over the
 // part that it had of all time given on that type; a new job starts with half a round on each. By
-// priority, then x, each job takes the first type on which it fits, also at priority 0. Then GPUs,
+// priority, then x, each job takes the first type on which it fits, also at priority 0 (under
+// `cost` not: idle machines cost nothing if they are paid for in use). Then GPUs,
 // those of the widest jobs first: who keeps its type keeps its GPUs if all are free, then the
 // others take the first free ones. `solutions` takes a recorded solver's x instead of solving.
 #include <algorithm>
@@ -24,7 +29,7 @@ namespace ukemi::schedulers {
 
 namespace {
 
-enum class GavelGoal : std::uint8_t { max_sum, max_min, finish_time, makespan };
+enum class GavelGoal : std::uint8_t { max_sum, max_min, finish_time, makespan, cost };
 
 struct GavelJob {
     JobRequest request;
@@ -43,10 +48,8 @@ double left_of(const GavelJob& job, const JobForecasts& forecasts) {
 // x by job and type; `jobs` have their paces.
 class GavelProgramme {
 public:
-    GavelProgramme(const std::vector<GavelJob>& jobs, const std::vector<MachineGroup>& groups)
-        : jobs_(jobs), groups_(groups) {
-        for (const MachineGroup& group : groups) gpus_ += group.gpus();
-    }
+    GavelProgramme(const std::vector<GavelJob>& jobs, const ClusterFacts& cluster)
+        : jobs_(jobs), groups_(cluster.groups), cluster_(cluster), gpus_(cluster.gpus) {}
 
     std::vector<double> max_sum() const {
         LinearProgramme programme = shares(0);
@@ -63,6 +66,7 @@ public:
         const std::size_t least = jobs_.size() * groups_.size();
         programme.maximise(least, 1);
         for (std::size_t job = 0; job < jobs_.size(); ++job) {
+            if (!can_run(jobs_[job])) continue;  // for lack of machines
             std::vector<std::pair<std::size_t, double>> row = {{least, 1}};
             for (std::size_t type = 0; type < groups_.size(); ++type) {
                 const double part = jobs_[job].paces[type] / needs[job];
@@ -74,19 +78,83 @@ public:
         }
         return solve(programme);
     }
+    // The most work for its price. `paces_for`: what jobs need to be in time, or 0.
+    std::vector<double> cheapest(const std::vector<double>& paces_for) const {
+        double worth_of_dollar = 0;
+        std::vector<double> x;
+        for (int i = 0; i < 50; ++i) {
+            x = worth_less_cost(paces_for, worth_of_dollar);
+            double worth = 0;
+            double cost = 0;
+            for (std::size_t job = 0; job < jobs_.size(); ++job) {
+                for (std::size_t type = 0; type < groups_.size(); ++type) {
+                    worth += x[variable(job, type)] * worth_of(job, type);
+                    cost += x[variable(job, type)] * usd_per_h(job, type);
+                }
+            }
+            constexpr double same = 1 - 1e-9;
+            if (cost <= 0 || worth / cost <= worth_of_dollar / same) break;
+            worth_of_dollar = worth / cost * same;  // below it: what is worth it is still done
+        }
+        return x;
+    }
     // Of a job that has as much time on each type as that type has of all GPUs.
     double equal_pace(const GavelJob& job) const {
         double sum = 0;
         for (std::size_t type = 0; type < groups_.size(); ++type) {
-            sum += job.paces[type] * groups_[type].gpus() / gpus_;
+            sum += job.paces[type] * cluster_.gpus_of(type) / gpus_;
         }
         return sum;
     }
     double gpus() const { return gpus_; }
 
 private:
+    bool can_run(const GavelJob& job) const {
+        for (std::size_t type = 0; type < groups_.size(); ++type) {
+            if (job.paces[type] > 0 && cluster_.gpus_of(type) >= job.request.gpus) return true;
+        }
+        return false;
+    }
     std::size_t variable(std::size_t job, std::size_t type) const {
         return job * groups_.size() + type;
+    }
+    // All GPUs of a job's, an hour.
+    double usd_per_h(std::size_t job, std::size_t type) const {
+        return to_dollars_per_hour(cluster_.states[type].price) * jobs_[job].request.gpus /
+               groups_[type].gpus_per_machine;
+    }
+    // Of the work of an hour, where it is cheapest.
+    double worth_of(std::size_t job, std::size_t type) const {
+        double most = 0;  // work for a dollar
+        for (std::size_t other = 0; other < groups_.size(); ++other) {
+            most = std::max(most, jobs_[job].paces[other] / usd_per_h(job, other));
+        }
+        return jobs_[job].paces[type] / most;
+    }
+    std::vector<double> worth_less_cost(const std::vector<double>& paces_for,
+                                        double worth_of_dollar) const {
+        LinearProgramme programme = shares(jobs_.size());
+        double all = 0;
+        for (std::size_t job = 0; job < jobs_.size(); ++job) {
+            for (std::size_t type = 0; type < groups_.size(); ++type) {
+                const double cost = usd_per_h(job, type);
+                all += cost;
+                programme.maximise(variable(job, type),
+                                   worth_of(job, type) - worth_of_dollar * cost);
+            }
+        }
+        for (std::size_t job = 0; job < jobs_.size(); ++job) {
+            if (paces_for[job] <= 0) continue;
+            const std::size_t met = jobs_.size() * groups_.size() + job;  // at most 1
+            programme.maximise(met, 100 * all);
+            programme.at_most({{met, 1}}, 1);
+            std::vector<std::pair<std::size_t, double>> row = {{met, 1}};
+            for (std::size_t type = 0; type < groups_.size(); ++type) {
+                row.emplace_back(variable(job, type), -jobs_[job].paces[type] / paces_for[job]);
+            }
+            programme.at_most(std::move(row), 0);
+        }
+        return solve(programme);
     }
     LinearProgramme shares(std::size_t more_variables) const {
         LinearProgramme programme(jobs_.size() * groups_.size() + more_variables);
@@ -102,7 +170,7 @@ private:
             for (std::size_t job = 0; job < jobs_.size(); ++job) {
                 row.emplace_back(variable(job, type), jobs_[job].request.gpus);
             }
-            programme.at_most(std::move(row), groups_[type].gpus());
+            programme.at_most(std::move(row), cluster_.gpus_of(type));
         }
         return programme;
     }
@@ -114,6 +182,7 @@ private:
 
     const std::vector<GavelJob>& jobs_;
     const std::vector<MachineGroup>& groups_;
+    const ClusterFacts& cluster_;
     double gpus_ = 0;
 };
 
@@ -126,8 +195,10 @@ public:
 
     void begin(const ClusterFacts& cluster) override {
         groups_ = cluster.groups;
+        cluster_ = cluster;
         total_s_.assign(groups_.size(), 0);
     }
+    void cluster_changed(const ClusterFacts& cluster) override { cluster_ = cluster; }
     void completed(JobId job) override {
         std::erase_if(jobs_, [&](const GavelJob& one) { return one.request.id == job; });
     }
@@ -174,7 +245,7 @@ private:
             }
             job.work = left_of(job, forecasts);
         }
-        const GavelProgramme programme(jobs_, groups_);
+        const GavelProgramme programme(jobs_, cluster_);
         const std::vector<double> x = solved(programme, now, forecasts);
         for (std::size_t i = 0; i < jobs_.size(); ++i) {
             jobs_[i].x.clear();
@@ -188,15 +259,28 @@ private:
     }
     std::vector<double> solved(const GavelProgramme& programme, Instant now,
                                const JobForecasts& forecasts) const {
+        if (cluster_.gpus == 0) return std::vector<double>(jobs_.size() * groups_.size(), 0);
         if (goal_ == GavelGoal::max_sum) return programme.max_sum();
+        if (goal_ == GavelGoal::cost) return programme.cheapest(paces_in_time(now, forecasts));
         std::vector<double> needs;
         for (const GavelJob& job : jobs_) {
             needs.push_back(goal_ == GavelGoal::max_min
-                                ? programme.equal_pace(job) / job.request.gpus
+                                ? std::max(1e-12, programme.equal_pace(job) / job.request.gpus)
                                 : std::max(1e-9, left_of(job, forecasts)));
         }
         if (goal_ != GavelGoal::finish_time) return programme.max_least(needs);
         return least_finish_time(programme, now, forecasts);
+    }
+    // 0 where there is no deadline, or it has passed. A start and a round may be lost.
+    std::vector<double> paces_in_time(Instant now, const JobForecasts& forecasts) const {
+        std::vector<double> paces;
+        for (const GavelJob& job : jobs_) {
+            const bool has_one = job.request.deadline < Instant::never();
+            const double left_s =
+                has_one ? to_seconds(job.request.deadline - now - job.request.restart - round_) : 0;
+            paces.push_back(left_s > 0 ? left_of(job, forecasts) / left_s : 0);
+        }
+        return paces;
     }
     // The smallest ratio for which all can be in time, by halving.
     std::vector<double> least_finish_time(const GavelProgramme& programme, Instant now,
@@ -205,8 +289,8 @@ private:
             std::vector<double> needs;
             for (const GavelJob& job : jobs_) {
                 const double part = job.request.gpus * static_cast<double>(jobs_.size());
-                const double fair_s =
-                    job.work / programme.equal_pace(job) * std::max(1.0, part / programme.gpus());
+                const double fair_s = job.work / std::max(1e-12, programme.equal_pace(job)) *
+                                      std::max(1.0, part / programme.gpus());
                 const double age_s = to_seconds(now - job.request.arrival);
                 const double left_s = std::max(1e-6, ratio * fair_s - age_s);
                 needs.push_back(std::max(1e-12, left_of(job, forecasts) / left_s));
@@ -243,6 +327,7 @@ private:
             for (GavelJob& job : jobs_) {
                 if (!job.paces.empty() && job.paces[type] == 0) continue;  // cannot run there
                 const double x = job.x[type];
+                if (goal_ == GavelGoal::cost && x == 0) continue;
                 const double had = job.received_s[type] / total_s_[type];
                 wishes.push_back({x == 0 ? 0 : x / had, x, &job, type});
             }
@@ -251,7 +336,9 @@ private:
             return a.priority != b.priority ? a.priority > b.priority : a.x > b.x;
         });
         std::vector<std::int32_t> free;
-        for (const MachineGroup& group : groups_) free.push_back(group.gpus());
+        for (std::size_t type = 0; type < groups_.size(); ++type) {
+            free.push_back(cluster_.gpus_of(type));
+        }
         std::vector<std::vector<GavelJob*>> chosen(groups_.size());
         std::vector<bool> has(jobs_.size());
         for (const Wish& wish : wishes) {
@@ -270,6 +357,11 @@ private:
     void place(std::size_t type, std::int32_t first_machine, std::vector<GavelJob*>& chosen,
                Allocation& allocation) const {
         std::vector<bool> taken(static_cast<std::size_t>(groups_[type].gpus()));
+        for (std::size_t gpu = 0; gpu < taken.size(); ++gpu) {
+            const auto machine =
+                first_machine + static_cast<std::int32_t>(gpu) / groups_[type].gpus_per_machine;
+            taken[gpu] = cluster_.is_away(machine);
+        }
         std::ranges::stable_sort(chosen, std::greater<>{},
                                  [](const GavelJob* job) { return job->request.gpus; });
         const auto is_taken = [&](std::int32_t gpu) {
@@ -314,6 +406,7 @@ private:
     Duration round_;
     RecordedSolutions recorded_;
     std::vector<MachineGroup> groups_;
+    ClusterFacts cluster_;
     std::vector<double> total_s_;  // that was ever given, by type
     std::vector<GavelJob> jobs_;
 };
@@ -339,6 +432,10 @@ std::unique_ptr<Scheduler> make_gavel_finish_time(ConfigReader& parameters) {
 }
 std::unique_ptr<Scheduler> make_gavel_makespan(ConfigReader& parameters) {
     return gavel_for("gavel_makespan", GavelGoal::makespan, parameters);
+}
+
+std::unique_ptr<Scheduler> make_gavel_cost(ConfigReader& parameters) {
+    return gavel_for("gavel_cost", GavelGoal::cost, parameters);
 }
 
 }  // namespace ukemi::schedulers

@@ -26,6 +26,7 @@ class Optimus final : public Scheduler {
 public:
     std::string_view name() const override { return "optimus"; }
     void begin(const ClusterFacts& cluster) override { gpus_ = cluster.gpus; }
+    void cluster_changed(const ClusterFacts& cluster) override { gpus_ = cluster.gpus; }
     void completed(JobId job) override { std::erase(jobs_, job); }
     void arrived(const JobRequest& request) override { jobs_.push_back(request.id); }
 

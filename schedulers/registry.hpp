@@ -23,6 +23,9 @@ struct SchedulerEntry {
     bool divides = false;          // gives parts of GPUs
     bool chooses_exactly = false;  // over free GPUs (multiple_choice.hpp), which must be few enough
     bool knows_types = false;      // several groups of machines
+    bool one_gpu_each = false;     // asks for jobs of one GPU
+    bool needs_prices = false;     // of every group of machines
+    bool follows_machines = false;  // that come and are taken away
 };
 
 // In the order of scheduler_table.def.

@@ -37,10 +37,26 @@ struct MachineGroup {
     std::int32_t gpus() const { return machines * gpus_per_machine; }
 };
 
+// Of a group: how many of its machines are there to stay, as far as anybody knows, and what one
+// costs now (zero: nothing is known of it).
+struct MachinesNow {
+    std::int32_t machines = 0;
+    Price price;
+    bool may_be_taken = false;  // of a spot market
+};
+
 struct ClusterFacts {
-    std::int32_t gpus = 0;
-    std::size_t jobs = 0;  // of the whole workload
+    std::int32_t gpus = 0;  // that are there to stay
+    std::size_t jobs = 0;   // of the whole workload
     std::vector<MachineGroup> groups;
+    std::vector<MachinesNow> states;  // by group
+    std::vector<bool> away;           // by machine: not there, or not to stay; empty: all stay
+    std::int32_t gpus_of(std::size_t group) const {
+        return states[group].machines * groups[group].gpus_per_machine;
+    }
+    bool is_away(std::int32_t machine) const {
+        return !away.empty() && away[static_cast<std::size_t>(machine)];
+    }
 };
 
 // parts / of GPUs of one group. Only schedulers that divide GPUs (SchedulerEntry::divides) have
@@ -105,6 +121,9 @@ public:
     virtual bool tunes_batches() const { return false; }
 
     virtual void begin(const ClusterFacts& cluster) = 0;
+    // Machines came or are about to be taken, or prices changed; before the decision. Only of those
+    // that follow it (SchedulerEntry::follows_machines): what they gave may be more than there is.
+    virtual void cluster_changed(const ClusterFacts&) {}
     // Of one instant: first who ended, then who came, each in the order of the workload.
     virtual void completed(JobId job) = 0;
     virtual void arrived(const JobRequest& request) = 0;

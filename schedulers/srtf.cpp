@@ -25,6 +25,7 @@ class Srtf final : public Scheduler {
 public:
     std::string_view name() const override { return "srtf"; }
     void begin(const ClusterFacts& cluster) override { gpus_ = cluster.gpus; }
+    void cluster_changed(const ClusterFacts& cluster) override { gpus_ = cluster.gpus; }
     void completed(JobId job) override {
         std::erase_if(running_, [&](const TimeLeft& one) { return one.id == job; });
     }

@@ -49,6 +49,7 @@ public:
         queue_of_.assign(cluster.jobs, nowhere);
         attained_.assign(cluster.jobs, Duration{});
     }
+    void cluster_changed(const ClusterFacts& cluster) override { gpus_ = cluster.gpus; }
     void completed(JobId job) override { leave(job, nowhere); }
     void arrived(const JobRequest& request) override {
         queue_of_[number_of(request.id)] = 0;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/key_notes.hpp"
 #include "scenarios/reader/sections.hpp"
+#include "sim/jobs/group_market.hpp"
 #include "traces/market_file.hpp"
 
 namespace ukemi::scenarios {
@@ -21,9 +23,9 @@ Price bounded_price(ConfigReader& config, std::string_view key) {
     return price;
 }
 
-ZoneSource read_zone(ConfigReader& config, const std::filesystem::path& folder,
-                     const std::optional<Price>& spot_price,
-                     const std::optional<Price>& on_demand_price) {
+// Of one place: how many machines there are, and at which price.
+ZoneSource read_series(ConfigReader& config, const std::filesystem::path& folder,
+                       const std::optional<Price>& spot_price) {
     ZoneSource zone;
     const auto path = [&](std::string_view key) -> std::filesystem::path {
         if (!config.has(key)) return {};
@@ -33,6 +35,13 @@ ZoneSource read_zone(ConfigReader& config, const std::filesystem::path& folder,
     zone.availability = path("availability");
     zone.price = path("price");
     zone.spot_price = config.has("spot_price") ? bounded_price(config, "spot_price") : spot_price;
+    return zone;
+}
+
+ZoneSource read_zone(ConfigReader& config, const std::filesystem::path& folder,
+                     const std::optional<Price>& spot_price,
+                     const std::optional<Price>& on_demand_price) {
+    ZoneSource zone = read_series(config, folder, spot_price);
     if (config.has("on_demand_price")) {
         zone.on_demand_price = bounded_price(config, "on_demand_price");
     } else if (on_demand_price) {
@@ -113,7 +122,56 @@ void read_zones(ConfigReader& config, const std::filesystem::path& folder, Marke
     if (source.zones.empty()) config.fail("zones", "expected at least one zone");
 }
 
+// What the rows of a file mean, and what holds after the last.
+void read_rows(ConfigReader& config, MarketSource& source) {
+    static constexpr std::array<std::string_view, 3> ones{"as_documented", "available",
+                                                          "unavailable"};
+    const std::string one = config.one_of("one_means", ones, "as_documented");
+    source.polarity = one == "available"     ? traces::Polarity::one_is_available
+                      : one == "unavailable" ? traces::Polarity::one_is_unavailable
+                                             : traces::Polarity::as_documented;
+    static constexpr std::array<std::string_view, 3> rules{"end", "repeat", "hold"};
+    const std::string after = config.one_of("after_last_row", rules, "end");
+    source.after_last_row =
+        static_cast<sim::AfterLastRow>(std::ranges::find(rules, after) - rules.begin());
+}
+
 }  // namespace
+
+sim::GroupMarket read_group_market(ConfigReader config, const std::filesystem::path& file,
+                                   std::uint64_t seed, std::int32_t machines) {
+    Scenario scenario;
+    scenario.file = file;
+    scenario.job.plan.workers_max = machines;
+    MarketSource& source = scenario.market;
+    const std::filesystem::path folder = file.parent_path();
+    read_generator(config, folder, source);
+    if (source.generator_zones > 1) {
+        config.fail("generate", "expected one zone: machines of a group are sold in one");
+    }
+    source.zones.push_back(read_series(config, folder, std::nullopt));
+    const ZoneSource& zone = source.zones.front();
+    const bool is_known = !zone.availability.empty() || !zone.price.empty() || zone.spot_price;
+    if (!is_known && source.generator.empty()) {
+        config.fail("",
+                    "expected \"availability\", \"price\", \"generate\" or a "
+                    "\"spot_price\"");
+    }
+    read_rows(config, source);
+    source.notice = bounded_duration(config, "notice", Duration{}, pause_longest, Duration{});
+    config.finish();
+    sim::GroupMarket market;
+    if (KeyExplorer::of(config.file()) != nullptr) return market;  // only keys are looked for
+    const sim::MarketData data = make_market(scenario, seed).data;
+    if (data.zones.size() > 1) {
+        config.fail("availability", "expected one zone: machines of a group are sold in one");
+    }
+    market.launchable = data.zones.front().launchable;
+    market.price = data.zones.front().spot_price;
+    market.after_last_row = data.after_last_row;
+    market.notice = data.notice;
+    return market;
+}
 
 void read_market(ConfigReader config, const std::filesystem::path& folder, Scenario& scenario) {
     MarketSource& source = scenario.market;
@@ -125,16 +183,7 @@ void read_market(ConfigReader config, const std::filesystem::path& folder, Scena
         if (source.zones[zone].spot_price) continue;
         config.fail("price_from", "\"scenario\" needs a \"spot_price\" in the market or its zones");
     }
-    static constexpr std::array<std::string_view, 3> ones{"as_documented", "available",
-                                                          "unavailable"};
-    const std::string one = config.one_of("one_means", ones, "as_documented");
-    source.polarity = one == "available"     ? traces::Polarity::one_is_available
-                      : one == "unavailable" ? traces::Polarity::one_is_unavailable
-                                             : traces::Polarity::as_documented;
-    static constexpr std::array<std::string_view, 3> rules{"end", "repeat", "hold"};
-    const std::string after = config.one_of("after_last_row", rules, "end");
-    source.after_last_row =
-        static_cast<sim::AfterLastRow>(std::ranges::find(rules, after) - rules.begin());
+    read_rows(config, source);
     static constexpr std::array<std::string_view, 2> losses{"drawn", "recorded"};
     source.recorded_losses = config.one_of("losses", losses, losses[0]) == losses[1];
     if (source.recorded_losses && source.after_last_row == sim::AfterLastRow::repeat) {

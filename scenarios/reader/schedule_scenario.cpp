@@ -2,8 +2,10 @@
 #include "scenarios/reader/schedule_scenario.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "base/complaint_list.hpp"
@@ -11,6 +13,7 @@
 #include "scenarios/reader/scenario_keys.hpp"
 #include "schedulers/multiple_choice.hpp"
 #include "traces/workload_file.hpp"
+#include "traces/workload_model.hpp"
 
 namespace ukemi::scenarios {
 
@@ -53,8 +56,48 @@ std::vector<std::int64_t> read_type_speeds(ConfigReader& section,
     return speeds;
 }
 
+sim::SaveRule read_saves(ConfigReader& section, const sim::SaveRule& otherwise) {
+    auto config = section.object_if_present("checkpoint");
+    if (!config) return otherwise;
+    sim::SaveRule rule;
+    rule.every = bounded_time(*config, "every", config->duration("every"));
+    if (rule.every <= Duration{}) config->fail("every", "expected more than zero");
+    rule.takes = bounded_time(*config, "takes", config->duration("takes", Duration{}));
+    config->finish();
+    return rule;
+}
+
+// "steps", of a job of the scenario of steps that is the network: in place of a service time.
+void read_linked_steps(ConfigReader& section, ScheduleScenario& scenario, sim::SharingJob& job) {
+    constexpr std::int64_t steps_most = 1'000'000'000'000;
+    const std::int64_t steps = section.integer("steps", 1, steps_most);
+    const std::string given = section.text("step_of", "");
+    if (KeyExplorer::of(section.file()) != nullptr) return;  // only keys are looked for
+    if (!scenario.links) {
+        section.fail("steps", "expected \"network\" beside the jobs: a scenario of steps");
+    }
+    const std::vector<std::string>& kinds = scenario.links->kinds();
+    const auto kind = given.empty() ? kinds.begin() : std::ranges::find(kinds, given);
+    if (kind == kinds.end() || (given.empty() && kinds.size() > 1)) {
+        section.fail("step_of", fmt::format("expected one of {}, the jobs of \"network\"",
+                                            fmt::join(kinds, ", ")));
+    }
+    if (!job.speeds.empty() || section.has("service")) {
+        section.fail("steps",
+                     "expected no \"service\" and no \"speeds\" beside it: the network "
+                     "says how long they take");
+    }
+    const auto number = static_cast<std::size_t>(kind - kinds.begin());
+    if (job.gpus > scenario.cluster.gpus()) return;  // refused with the other jobs
+    job.step = sim::LinkedStep{number, scenario.links->alone(number, job.gpus)};
+    const Int128 service = static_cast<Int128>(job.step->alone.raw()) * steps;
+    constexpr Duration most = days(10 * 366);
+    if (service > most.raw()) section.fail("steps", "they take more than 3660 d");
+    job.service = nanoseconds(static_cast<std::int64_t>(service));
+}
+
 sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration restart,
-                         const sim::SharedCluster& cluster) {
+                         const sim::SaveRule& saves, ScheduleScenario& scenario) {
     sim::SharingJob job;
     job.name = section.text("name", fmt::format("job-{}", number));
     job.arrival = Instant::at(bounded_time(section, "arrival", section.duration("arrival", {})));
@@ -63,21 +106,27 @@ sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration res
     job.gpus = static_cast<std::int32_t>(
         section.integer("gpus", 1, gpus_most, std::max(most, std::int64_t{1})));
     if (most > 0 && job.gpus > most) section.fail("gpus", "expected a speed for so many GPUs");
-    job.service = bounded_time(section, "service", section.duration("service"));
-    if (job.service <= Duration{}) section.fail("service", "expected more than zero");
+    if (section.has("steps")) {
+        read_linked_steps(section, scenario, job);
+    } else {
+        job.service = bounded_time(section, "service", section.duration("service"));
+        if (job.service <= Duration{}) section.fail("service", "expected more than zero");
+    }
     if (section.has("deadline")) {
         job.deadline = Instant::at(bounded_time(section, "deadline", section.duration("deadline")));
     }
-    job.speed_of_group = read_type_speeds(section, cluster);
+    job.speed_of_group = read_type_speeds(section, scenario.cluster);
     job.restart = restart;
+    job.saves = read_saves(section, saves);
     section.finish();
     return job;
 }
 
-void read_jobs_by_hand(ConfigReader& root, Duration restart, ScheduleScenario& scenario) {
+void read_jobs_by_hand(ConfigReader& root, Duration restart, const sim::SaveRule& saves,
+                       ScheduleScenario& scenario) {
     std::set<std::string> names;
     for (ConfigReader& section : root.objects("jobs")) {
-        scenario.jobs.push_back(read_job(section, scenario.jobs.size(), restart, scenario.cluster));
+        scenario.jobs.push_back(read_job(section, scenario.jobs.size(), restart, saves, scenario));
         if (!names.insert(scenario.jobs.back().name).second) {
             section.fail("name", fmt::format("{} stands there twice",
                                              ukemi::quoted(scenario.jobs.back().name)));
@@ -109,7 +158,7 @@ std::vector<traces::MeasuredFolder> read_measured_folders(ConfigReader& section,
 
 // Files lie beside the scenario, or where their paths say.
 void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
-                        ScheduleScenario& scenario) {
+                        const sim::SaveRule& saves, ScheduleScenario& scenario) {
     const fs::path folder = fs::path(section.file()).parent_path();
     std::vector<fs::path> files = {folder / section.text("workload")};
     if (section.has("merged_with")) {
@@ -146,6 +195,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
         job.deadline = Instant::at(row.deadline);
         job.batch = row.batch;
         job.restart = restart.value_or(Duration{});
+        job.saves = saves;
         if (row.application.empty()) continue;
         if (!scenario.tables) {
             section.fail("workload", fmt::format("job {} names an application: expected \"tables\" "
@@ -170,14 +220,52 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
     section.finish();
 }
 
+// By the generator that `ukemi fit --jobs` set to a record.
+void read_generated_jobs(ConfigReader config, Duration restart, const sim::SaveRule& saves,
+                         ScheduleScenario& scenario) {
+    const fs::path file = scenario.file.parent_path() / config.text("workload");
+    const Duration length = bounded_time(config, "length", config.duration("length"));
+    constexpr double rate_most = 1000;
+    const double rate = config.number("rate", 0.001, rate_most, 1);
+    config.finish();
+    if (KeyExplorer::of(config.file()) != nullptr) {  // only keys are looked for, and no files
+        scenario.jobs.emplace_back();
+        return;
+    }
+    const traces::WorkloadModel model = traces::read_workload_model(file);
+    const double most = rate * std::ranges::max(model.bursts_per_h) * model.burst_jobs.back();
+    constexpr double jobs_most = 10'000'000;
+    if (most * to_hours(length) > jobs_most) {
+        config.fail("length", "expected a time in which at most 10 million jobs may come");
+    }
+    for (const traces::WorkloadRow& row :
+         traces::draw_workload(model, scenario.cluster.seed, {}, length, rate)) {
+        sim::SharingJob& job = scenario.jobs.emplace_back();
+        job.name = row.name;
+        job.arrival = Instant::at(row.arrival);
+        job.gpus = row.gpus;
+        job.service = row.service;
+        job.restart = restart;
+        job.saves = saves;
+    }
+    if (scenario.jobs.empty()) config.fail("length", "no job came in it: expected a longer one");
+}
+
 void read_jobs(ConfigReader& root, ScheduleScenario& scenario) {
     std::optional<Duration> restart;
     if (root.has("restart")) restart = bounded_time(root, "restart", root.duration("restart"));
+    const sim::SaveRule saves = read_saves(root, {});
     if (root.is_object("jobs")) {
         ConfigReader section = root.object("jobs");
-        read_recorded_jobs(section, restart, scenario);
+        if (section.has("generate")) {
+            read_generated_jobs(section.object("generate"), restart.value_or(Duration{}), saves,
+                                scenario);
+            section.finish();
+        } else {
+            read_recorded_jobs(section, restart, saves, scenario);
+        }
     } else {
-        read_jobs_by_hand(root, restart.value_or(Duration{}), scenario);
+        read_jobs_by_hand(root, restart.value_or(Duration{}), saves, scenario);
     }
     if (scenario.jobs.empty()) root.fail("jobs", "expected at least one job");
     const auto& groups = scenario.cluster.groups;
@@ -203,6 +291,55 @@ void check_rounds(ConfigReader& root, const ScheduleScenario& scenario) {
     }
     for (const sim::SharingJob& job : scenario.jobs) {
         if (!in_whole_seconds(job.restart)) root.fail("restart", "expected whole seconds");
+        for (const Duration time : {job.saves.every, job.saves.takes}) {
+            if (!in_whole_seconds(time)) root.fail("checkpoint", "expected whole seconds");
+        }
+    }
+    for (const sim::GroupMarket& market : scenario.cluster.markets) {
+        const auto whole = [](const auto& step) { return in_whole_seconds(step.at.since_start()); };
+        const bool fits =
+            !market.launchable || (in_whole_seconds(market.notice) &&
+                                   in_whole_seconds(market.launchable->end.since_start()) &&
+                                   std::ranges::all_of(market.launchable->steps, whole));
+        if (fits) continue;
+        root.fail("cluster",
+                  "expected markets that change at whole seconds: jobs of measured "
+                  "applications count in them");
+    }
+}
+
+// Those that do not see what becomes of machines are for machines that stay.
+void check_machines(ConfigReader& section, const schedulers::SchedulerEntry& entry,
+                    const ScheduleScenario& scenario) {
+    if (entry.needs_prices && scenario.cluster.markets.empty()) {
+        section.fail("name",
+                     fmt::format("{} weighs prices, which these machines have not", entry.name));
+    }
+    for (const sim::GroupMarket& market : scenario.cluster.markets) {
+        const auto& prices = market.price.steps;
+        const bool is_free = prices.empty() || std::ranges::any_of(prices, [](const auto& step) {
+                                 return step.value == Price{};
+                             });
+        if (entry.needs_prices && is_free) {
+            section.fail("name", fmt::format("{} weighs prices: expected a \"price\" or a "
+                                             "\"market\" with prices above 0 of all machines",
+                                             entry.name));
+        }
+        if (market.launchable && !entry.follows_machines) {
+            section.fail("name", fmt::format("{} does not follow machines that come and are "
+                                             "taken away: expected no \"market\" of the cluster",
+                                             entry.name));
+        }
+        if (!market.price.steps.empty() && entry.divides) {
+            section.fail("name", fmt::format("{} gives parts of GPUs, which are on no machine "
+                                             "that is paid for: expected no prices",
+                                             entry.name));
+        }
+    }
+    if (scenario.links && entry.divides) {
+        section.fail("name", fmt::format("{} gives parts of GPUs, which are on no machine of a "
+                                         "\"network\"",
+                                         entry.name));
     }
 }
 
@@ -219,6 +356,7 @@ void check_scheduler(ConfigReader& section, const schedulers::SchedulerEntry& en
         section.fail("name", fmt::format("{} knows one type of GPU, the cluster has {}", entry.name,
                                          scenario.cluster.groups.size()));
     }
+    check_machines(section, entry, scenario);
     std::vector<std::int32_t> gpus;
     for (const sim::MachineGroup& group : scenario.cluster.groups) gpus.push_back(group.gpus());
     if (entry.chooses_exactly && schedulers::choice_states(gpus) > schedulers::choice_states_most) {
@@ -235,6 +373,10 @@ void check_scheduler(ConfigReader& section, const schedulers::SchedulerEntry& en
         if (entry.needs_deadline && job.deadline == Instant::never()) {
             section.fail("name", fmt::format("{} asks for a deadline of every job, {} has none",
                                              entry.name, ukemi::quoted(job.name)));
+        }
+        if (entry.one_gpu_each && job.gpus != 1) {
+            section.fail("name", fmt::format("{} is for jobs of one GPU, {} asks for {}",
+                                             entry.name, ukemi::quoted(job.name), job.gpus));
         }
         if (entry.divides && job.restart > Duration{}) {
             section.fail("name", fmt::format("{} gives parts of GPUs, which it changes all the "
@@ -264,12 +406,12 @@ bool has_key(const ConfigReader& root, std::string_view key) {
     return std::ranges::any_of(root.keys(), [&](const std::string& one) { return one == key; });
 }
 
-sim::MachineGroup read_group(ConfigReader& section) {
-    sim::MachineGroup group;
-    group.machines = static_cast<std::int32_t>(section.integer("machines", 1, gpus_most, 1));
-    group.gpus_per_machine =
-        static_cast<std::int32_t>(section.integer("gpus_per_machine", 1, 1'000));
-    return group;
+void read_network(ConfigReader& root, ScheduleScenario& scenario) {
+    if (!root.has("network")) return;
+    const fs::path given = root.text("network");
+    if (KeyExplorer::of(root.file()) != nullptr) return;  // only keys are looked for, and no files
+    scenario.links =
+        std::make_shared<PlacedSteps>(scenario.file.parent_path() / given, scenario.cluster);
 }
 
 void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
@@ -283,7 +425,10 @@ void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
     if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
     root.text("description", "");
     if (root.has("$schema")) root.text("$schema");  // for editors
-    read_shared_cluster(root, scenario.cluster);
+    scenario.cluster.seed = static_cast<std::uint64_t>(
+        root.integer("seed", 0, std::numeric_limits<std::int64_t>::max(), 1));
+    read_shared_cluster(root, scenario.file, GroupKeys::with_markets, scenario.cluster);
+    read_network(root, scenario);
     if (root.has("round")) {
         scenario.round = bounded_time(root, "round", root.duration("round"));
         if (scenario.round <= Duration{}) root.fail("round", "expected more than zero");
@@ -310,28 +455,6 @@ Duration bounded_time(ConfigReader& section, std::string_view key, Duration valu
     constexpr Duration most = days(10 * 366);
     if (value > most) section.fail(key, "expected at most 3660 d");
     return value;
-}
-
-void read_shared_cluster(ConfigReader& root, sim::SharedCluster& cluster) {
-    cluster.groups.clear();
-    if (root.is_object("cluster")) {
-        ConfigReader section = root.object("cluster");
-        cluster.groups.push_back(read_group(section));
-        section.finish();
-        return;
-    }
-    for (ConfigReader& section : root.objects("cluster")) {
-        sim::MachineGroup group = read_group(section);
-        group.gpu_type = section.text("gpu_type");
-        if (group.gpu_type.empty()) section.fail("gpu_type", "expected a name, found \"\"");
-        if (std::ranges::count(cluster.groups, group.gpu_type, &sim::MachineGroup::gpu_type) > 0) {
-            section.fail("gpu_type",
-                         fmt::format("{} stands there twice", ukemi::quoted(group.gpu_type)));
-        }
-        cluster.groups.push_back(group);
-        section.finish();
-    }
-    if (cluster.groups.empty()) root.fail("cluster", "expected at least one group of machines");
 }
 
 std::unique_ptr<schedulers::Scheduler> read_scheduler(ConfigReader& section,

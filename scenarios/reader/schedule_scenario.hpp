@@ -2,8 +2,9 @@
 //
 // Sections: "cluster" (machines and GPUs on each, or a list of these by GPU type), "jobs" (a list
 // by hand, or a recorded workload with the tables of its applications), "schedulers", and
-// optionally "round" and "restart". As strict as other scenarios; also refused: a job that asks for
-// more GPUs than there are, and a scheduler that asks for what the jobs cannot say.
+// optionally "round", "restart", "checkpoint", "network" and "seed". As strict as other scenarios;
+// also refused: a job that asks for more GPUs than there are, and a scheduler that asks for what
+// the jobs cannot say.
 #pragma once
 
 #include <filesystem>
@@ -16,6 +17,7 @@
 
 #include "base/config_reader.hpp"
 #include "records/run_result.hpp"
+#include "scenarios/reader/placed_steps.hpp"
 #include "schedulers/registry.hpp"
 #include "sim/jobs/schedule_run.hpp"
 
@@ -35,11 +37,17 @@ struct ScheduleScenario {
     std::string resolved;
     std::vector<records::VariedValue> varied;  // of the document that this is a variant of
 
-    sim::ScheduledWorkload workload() const { return {cluster, round, jobs}; }
+    std::shared_ptr<PlacedSteps> links;  // null: links never hold anybody up
+
+    sim::ScheduledWorkload workload() const {
+        return {cluster, round, jobs, true, nullptr, links.get()};
+    }
 };
 
 // Parts that scenarios of searches have, too. One kind of machines, or a list of kinds with names:
-void read_shared_cluster(ConfigReader& root, sim::SharedCluster& cluster);
+enum class GroupKeys : std::uint8_t { machines_only, with_markets };
+void read_shared_cluster(ConfigReader& root, const std::filesystem::path& file, GroupKeys keys,
+                         sim::SharedCluster& cluster);
 // The scheduler of a section, by its name and with its parameters; refused if it asks for what the
 // scenario's cluster, round or jobs do not have.
 std::unique_ptr<schedulers::Scheduler> read_scheduler(ConfigReader& section,

@@ -175,7 +175,7 @@ void read_searchers(ConfigReader& root, SearchScenario& scenario) {
 
 void read_where(ConfigReader& root, SearchScenario& scenario) {
     sim::SearchCluster& where = scenario.where;
-    read_shared_cluster(root, where.cluster);
+    read_shared_cluster(root, scenario.file, GroupKeys::machines_only, where.cluster);
     if (root.has("round")) {
         where.round = bounded_time(root, "round", root.duration("round"));
         if (where.round <= Duration{}) root.fail("round", "expected more than zero");

@@ -13,8 +13,9 @@
 #include "scenarios/reader/scenario.hpp"
 
 namespace ukemi::sim {
+struct GroupMarket;
 struct RealTask;
-}
+}  // namespace ukemi::sim
 
 namespace ukemi::scenarios {
 
@@ -67,6 +68,10 @@ void read_predictor(ConfigReader& root, Scenario& scenario);
 // Of the section "market": notice, billing, bids and whatever else the provider makes the rules of.
 void read_market_rules(ConfigReader& market, Scenario& scenario);
 void read_market(ConfigReader config, const std::filesystem::path& folder, Scenario& scenario);
+// Of a group of machines that jobs share: capacity and prices by the same keys, a notice, and no
+// other rules. `seed` is of a generated market.
+sim::GroupMarket read_group_market(ConfigReader config, const std::filesystem::path& file,
+                                   std::uint64_t seed, std::int32_t machines);
 // The section "training", if there is one: what live workers train, and how the first Plan does it.
 void read_training(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario);
 // The first Plan's codec at "codec", and whether error feedback may be kept. After the

@@ -100,11 +100,8 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
     options.network = scenario.network;
     const sim::JobSteps result =
         sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options).front();
-    const auto counted =
-        std::span(result.steps).subspan(static_cast<std::size_t>(scenario.warm_up));
-    const Duration total = counted.back().end - counted.front().begin;
-    return {nanoseconds(total.raw() / static_cast<std::int64_t>(counted.size())),
-            std::ranges::max(job.compute), scenario.jobs.front().coded};
+    return {mean_of_steps(result, scenario.warm_up), std::ranges::max(job.compute),
+            scenario.jobs.front().coded};
 }
 
 // Steps of so many machines at each batch of one GPU, which never fall with it.
@@ -122,6 +119,12 @@ policies::GroupTime group_time(const std::filesystem::path& file, std::int32_t c
 }
 
 }  // namespace
+
+Duration mean_of_steps(const sim::JobSteps& result, std::int64_t warm_up) {
+    const auto counted = std::span(result.steps).subspan(static_cast<std::size_t>(warm_up));
+    const Duration total = counted.back().end - counted.front().begin;
+    return nanoseconds(total.raw() / static_cast<std::int64_t>(counted.size()));
+}
 
 policies::StepTime simulated_steps(const std::filesystem::path& file,
                                    std::span<const std::int64_t> batches, std::int32_t machines,

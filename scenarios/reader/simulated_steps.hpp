@@ -14,7 +14,14 @@
 #include "policies/codec_text.hpp"
 #include "policies/step_time.hpp"
 
+namespace ukemi::sim {
+struct JobSteps;
+}
+
 namespace ukemi::scenarios {
+
+// Of the steps after the first so many.
+Duration mean_of_steps(const sim::JobSteps& result, std::int64_t warm_up);
 
 // For 1 to `machines` machines (each up to 16, then in steps of an eighth; in between is
 // interpolated). `batches` are those of one GPU, ascending. Of the result, batches are those of one

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/complaint_list.hpp"
+#include "base/key_notes.hpp"
 #include "scenarios/reader/read_efficiency.hpp"
 #include "scenarios/reader/read_step_events.hpp"
 #include "scenarios/reader/read_step_job.hpp"
@@ -19,6 +20,29 @@
 namespace ukemi::scenarios {
 
 namespace {
+
+// "machines" of a job, a number for each of its workers: these come to the front of what is left.
+std::size_t place_workers(ConfigReader& section, const sim::Topology& topology,
+                          std::span<sim::DeviceId> left) {
+    constexpr double machines_most = 65'536;
+    std::size_t placed = 0;
+    for (const double number : section.numbers("machines", 0, machines_most)) {
+        const auto machine = static_cast<sim::MachineId>(round_nearest(number));
+        const auto worker = std::ranges::find(
+            left.subspan(placed), machine,
+            [&](sim::DeviceId device) { return topology.device(device).machine; });
+        if (KeyExplorer::of(section.file()) != nullptr) return left.size();
+        if (number != static_cast<double>(round_nearest(number)) || worker == left.end()) {
+            section.fail("machines", fmt::format("expected numbers of machines, as often as they "
+                                                 "have workers that no other job has; found {}",
+                                                 number));
+        }
+        std::ranges::rotate(left.begin() + static_cast<std::ptrdiff_t>(placed++), worker,
+                            worker + 1);
+    }
+    if (placed == 0) section.fail("machines", "expected at least one");
+    return placed;
+}
 
 void read_jobs(ConfigReader& root, MemoryCheck memory, std::span<const std::int32_t> grid,
                StepScenario& scenario) {
@@ -34,13 +58,23 @@ void read_jobs(ConfigReader& root, MemoryCheck memory, std::span<const std::int3
         sections = root.objects("jobs");
     }
     if (sections.empty()) root.fail("jobs", "expected at least one job");
-    const std::vector<sim::DeviceId> workers = scenario.topology.workers();
-    std::span<const sim::DeviceId> left = workers;
+    std::vector<sim::DeviceId> workers = scenario.topology.workers();
+    std::span<sim::DeviceId> left = workers;
     std::int64_t messages = 0;
     for (ConfigReader& section : sections) {
+        const bool is_placed = section.has("machines");
+        const std::size_t placed =
+            is_placed ? place_workers(section, scenario.topology, left) : left.size();
+        std::span<const sim::DeviceId> own = left.first(placed);
         StepJobEntry entry = section.has("workload")
-                                 ? read_workload_job(section, scenario.topology, grid, left)
-                                 : read_step_job(section, scenario.topology, memory, left);
+                                 ? read_workload_job(section, scenario.topology, grid, own)
+                                 : read_step_job(section, scenario.topology, memory, own);
+        if (is_placed && !own.empty()) {
+            section.fail("machines", fmt::format("expected one for each of the {} workers, found "
+                                                 "{}",
+                                                 placed - own.size(), placed));
+        }
+        left = left.subspan(placed - own.size());
         const bool twice = std::ranges::any_of(scenario.jobs, [&](const StepJobEntry& other) {
             return other.job.name == entry.job.name;
         });

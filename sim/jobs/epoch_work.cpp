@@ -4,8 +4,10 @@
 // Progress is in iterations of the first batch. A slice of time lasts to the end of a round or of
 // an epoch; an epoch's end is rounded to whole seconds, half to even. The order of operations is
 // theirs, so that results are equal to the last bit.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/invariant.hpp"
 #include "sim/jobs/batch_ladder.hpp"
@@ -21,10 +23,13 @@ public:
         : application_(*job.application),
           batch_(job.batch),
           restart_s_(whole_seconds_of(job.restart)),
+          save_every_s_(whole_seconds_of(job.saves.every)),
+          save_takes_s_(whole_seconds_of(job.saves.takes)),
           groups_(cluster.groups),
           ladder_(ladder),
           recorded_(job.recorded_batches),
-          epoch_end_(application_.progress(1)) {
+          epoch_end_(application_.progress(1)),
+          saved_{0, 0, epoch_end_} {
         for (const MachineGroup& group : groups_) {
             types_.push_back(application_.type_called(group.gpu_type));
         }
@@ -33,7 +38,8 @@ public:
 
     void hold(Instant now, const HeldShare& held, bool starts) override {
         at_ = now;
-        gpus_ = static_cast<std::int32_t>(held.share.parts);
+        const bool was_held = std::exchange(gpus_, static_cast<std::int32_t>(held.share.parts)) > 0;
+        if (starts || (was_held && gpus_ == 0)) save();
         if (gpus_ == 0) return;
         if (starts) wait_s_ = restart_s_;
         type_ = types_[static_cast<std::size_t>(held.share.group)];
@@ -47,22 +53,34 @@ public:
         std::int64_t left_s = whole_seconds_of(now - at_);
         at_ = now;
         if (gpus_ == 0) return Instant::never();
-        const std::int64_t waited_s = std::min(wait_s_, left_s);
-        wait_s_ -= waited_s;
-        left_s -= waited_s;
-        clock = clock + whole_seconds(waited_s);
+        const auto wait = [&](std::int64_t& for_s, records::Cause cause) {
+            const std::int64_t waited_s = std::min(for_s, left_s);
+            for_s -= waited_s;
+            left_s -= waited_s;
+            clock = clock + whole_seconds(waited_s);
+            spend(cause, whole_seconds(waited_s));
+        };
+        wait(wait_s_, records::Cause::transition);
         while (left_s > 0) {
+            if (saving_s_ > 0) {
+                wait(saving_s_, records::Cause::checkpoint);
+                continue;
+            }
             if (!is_chosen_) choose_batch();
             ++slice_;
             is_chosen_ = recorded_.empty();
-            const double further = progress_ + rate_ * static_cast<double>(left_s);
+            const std::int64_t until_s =
+                save_every_s_ > 0 ? std::min(left_s, save_every_s_ - unsaved_s_) : left_s;
+            const double further = progress_ + rate_ * static_cast<double>(until_s);
             if (further < epoch_end_) {
-                progress_ = further;
-                break;
+                computed(until_s, further);
+                clock = clock + whole_seconds(until_s);
+                left_s -= until_s;
+                continue;
             }
             const auto slice_s =
                 static_cast<std::int64_t>(std::nearbyint((epoch_end_ - progress_) / rate_));
-            progress_ = epoch_end_;
+            computed(slice_s, epoch_end_);
             left_s -= slice_s;
             clock = clock + whole_seconds(slice_s);
             if (++epoch_ > application_.last_epoch()) return clock;
@@ -71,6 +89,16 @@ public:
         }
         return Instant::never();
     }
+    void step_takes(Instant, Duration, Duration) override { INVARIANT(false); }  // it has tables
+    void lose(Instant, bool told) override {
+        if (told) save();  // in the seconds before, which count as computing
+        progress_ = saved_.progress;
+        epoch_ = saved_.epoch;
+        epoch_end_ = saved_.epoch_end;
+        unsaved_s_ = saving_s_ = 0;
+        is_chosen_ = false;
+    }
+    const CauseTimes& spent(Instant) override { return spent_; }
 
     // What only known service times answer (SchedulerEntry::needs_service; epochs need rounds).
     Instant completion() const override { return Instant::at(remaining({})); }
@@ -123,6 +151,28 @@ private:
         constexpr std::int64_t second = 1'000'000'000;
         INVARIANT(time.raw() % second == 0);
         return time.raw() / second;
+    }
+
+    void spend(records::Cause cause, Duration time) {
+        spent_[static_cast<std::size_t>(cause)] += time;
+    }
+    void save() {
+        saved_ = {progress_, epoch_, epoch_end_};
+        unsaved_s_ = saving_s_ = 0;
+    }
+    // A slice that lasts so long brings it there; what it had done before is done again.
+    void computed(std::int64_t slice_s, double further) {
+        const Duration slice = whole_seconds(slice_s);
+        const double again =
+            std::clamp((most_progress_ - progress_) / rate_, 0.0, static_cast<double>(slice_s));
+        const Duration redone = std::min(slice, seconds(again));
+        spend(records::Cause::redone, redone);
+        spend(records::Cause::useful, slice - redone);
+        progress_ = further;
+        most_progress_ = std::max(most_progress_, progress_);
+        if (save_every_s_ == 0 || (unsaved_s_ += slice_s) < save_every_s_) return;
+        save();
+        saving_s_ = save_takes_s_;
     }
 
     struct Rung {
@@ -178,6 +228,8 @@ private:
     const traces::Application& application_;
     std::int64_t batch_;
     std::int64_t restart_s_;
+    std::int64_t save_every_s_;
+    std::int64_t save_takes_s_;
     std::span<const MachineGroup> groups_;
     BatchLadder* ladder_;
     std::span<const traces::RecordedBatch> recorded_;  // from the present one on
@@ -192,6 +244,16 @@ private:
     double progress_ = 0;
     double epoch_end_ = 0;
     std::int64_t epoch_ = 0;
+    struct Saved {
+        double progress = 0;
+        std::int64_t epoch = 0;
+        double epoch_end = 0;
+    };
+    Saved saved_;
+    double most_progress_ = 0;  // that it ever had
+    std::int64_t unsaved_s_ = 0;
+    std::int64_t saving_s_ = 0;  // of the save under way, still
+    CauseTimes spent_{};
     std::int64_t slice_ = 0;
     mutable std::vector<double> times_;  // by GPUs, as far as somebody asked
     mutable std::array<double, BatchLadder::rungs> gains_{};

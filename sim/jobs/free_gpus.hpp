@@ -16,6 +16,7 @@ public:
     FreeGpusOfGroup(const MachineGroup& group, std::int32_t first_machine)
         : first_(first_machine),
           free_of_(static_cast<std::size_t>(group.machines), group.gpus_per_machine),
+          closed_(static_cast<std::size_t>(group.machines)),
           machines_with_(static_cast<std::size_t>(group.gpus_per_machine) + 1) {
         for (std::int32_t i = 0; i < group.machines; ++i) machines_with_.back().insert(i);
     }
@@ -40,9 +41,22 @@ public:
     }
     void change(std::int32_t machine, std::int32_t by) {
         const std::int32_t own = machine - first_;
+        if (closed_.at(static_cast<std::size_t>(own))) {
+            INVARIANT(by > 0);  // what was taken comes back, and nobody has it again
+            return;
+        }
         const std::int32_t free = free_of_.at(static_cast<std::size_t>(own)) + by;
         INVARIANT(free >= 0 && free < static_cast<std::int32_t>(machines_with_.size()));
         set_free(own, free);
+    }
+    // Nobody gets any of a machine any more, until it opens with all of them free.
+    void close(std::int32_t machine) {
+        set_free(machine - first_, 0);
+        closed_[static_cast<std::size_t>(machine - first_)] = true;
+    }
+    void open(std::int32_t machine) {
+        closed_[static_cast<std::size_t>(machine - first_)] = false;
+        set_free(machine - first_, static_cast<std::int32_t>(machines_with_.size()) - 1);
     }
 
 private:
@@ -55,6 +69,7 @@ private:
 
     std::int32_t first_;
     std::vector<std::int32_t> free_of_;
+    std::vector<bool> closed_;
     std::vector<std::set<std::int32_t>> machines_with_;  // by how many are free
 };
 
@@ -80,6 +95,13 @@ public:
         for (const auto& [machine, gpus] : taken) {
             groups_[static_cast<std::size_t>(group)].change(machine, gpus);
         }
+    }
+
+    void close(std::int32_t group, std::int32_t machine) {
+        groups_[static_cast<std::size_t>(group)].close(machine);
+    }
+    void open(std::int32_t group, std::int32_t machine) {
+        groups_[static_cast<std::size_t>(group)].open(machine);
     }
 
 private:

@@ -1,13 +1,17 @@
 // job_work.hpp — how one of the jobs that share a cluster gets on with the GPUs that it has.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "records/ledger.hpp"
 #include "schedulers/scheduler.hpp"
+#include "sim/jobs/group_market.hpp"
 #include "traces/application_tables.hpp"
 
 namespace ukemi::sim {
@@ -19,6 +23,8 @@ class BatchLadder;
 
 struct SharedCluster {
     std::vector<MachineGroup> groups = {{}};
+    std::vector<GroupMarket> markets;  // by group; empty: all machines are there, and cost nothing
+    std::uint64_t seed = 0;            // of what markets draw
 
     SharedCluster() = default;
     SharedCluster(std::int32_t machines, std::int32_t gpus_per_machine)
@@ -32,6 +38,19 @@ struct SharedCluster {
 struct HeldShare {
     schedulers::GpuShare share;
     std::vector<GpusOnMachine> machines;  // empty for parts
+};
+
+// Saves of a job's state, from which it goes on after a loss. What a start, a stop or a move that
+// was decided takes is in its restart, and loses nothing.
+struct SaveRule {
+    Duration every;  // of computing; zero: never but when it is told of a loss
+    Duration takes;  // it computes nothing meanwhile
+};
+
+// What a step takes depends on who else sends over the same links (shared_links.hpp).
+struct LinkedStep {
+    std::size_t kind = 0;
+    Duration alone;  // of a step on the GPUs that it asks for, packed, nobody else there
 };
 
 // A job of a workload. Either its service time is known, or its application and its batch.
@@ -49,7 +68,12 @@ struct SharingJob {
     const traces::Application* application = nullptr;
     std::int64_t batch = 0;
     std::span<const traces::RecordedBatch> recorded_batches;  // that it had; empty: it chooses
+    SaveRule saves;
+    std::optional<LinkedStep> step;  // nothing: links never hold it up
 };
+
+using CauseTimes = std::array<Duration, records::cause_count>;
+using GpuTimes = std::array<Int128, records::cause_count>;  // GPUs × ns: more than 292 years
 
 // Time goes forward from call to call.
 class JobWork {
@@ -62,6 +86,12 @@ public:
     // At which it will be complete with what it has; never if it holds nothing. Only of jobs whose
     // service time is known.
     virtual Instant completion() const = 0;
+    // From now on as much slower than alone as its step takes longer.
+    virtual void step_takes(Instant now, Duration step, Duration alone) = 0;
+    // Its machines are taken. It goes on from its last save; told in time, it saved last of all.
+    virtual void lose(Instant now, bool told) = 0;
+    // Of the time in which it held GPUs, by cause; after the last call of the others or later.
+    virtual const CauseTimes& spent(Instant now) = 0;
 
     // As in JobForecasts; work in 2^-20 ns at speed 1.
     virtual Duration remaining(Instant now) const = 0;

@@ -3,7 +3,12 @@
 //
 // Decisions are taken whenever jobs come or end and when the scheduler asked for it; or, where
 // there are rounds, at their ends only: GPUs of a job that ends within a round are idle to its end.
-// At one instant ends come before arrivals, and arrivals before the decision.
+// At one instant ends come first, then machines that come and go, then arrivals, then the decision.
+//
+// Of a machine that is announced to be taken nobody gets GPUs any more. At the next decision who
+// has some of it is moved, as if it had been decided: nothing is lost, and it starts anew. Who is
+// still there when it is taken loses what was done since its last save; it saves in the notice, if
+// that is long enough. Then it holds nothing until the next decision.
 #pragma once
 
 #include <optional>
@@ -12,6 +17,7 @@
 
 #include "schedulers/scheduler.hpp"
 #include "sim/jobs/job_work.hpp"
+#include "sim/jobs/shared_links.hpp"
 
 namespace ukemi::sim {
 
@@ -31,7 +37,8 @@ struct ScheduledWorkload {
     Duration round;                    // zero: at every event
     std::span<const SharingJob> jobs;  // in the order of arrival
     bool keeps_spans = true;
-    JobSource* source = nullptr;  // in place of `jobs`
+    JobSource* source = nullptr;   // in place of `jobs`
+    SharedLinks* links = nullptr;  // of jobs with a LinkedStep
 };
 
 // A stretch of time in which a job held the same GPUs.
@@ -43,11 +50,16 @@ struct HeldSpan {
 };
 
 struct JobOutcome {
-    Instant completion = Instant::never();  // never: it was refused
+    Instant completion = Instant::never();  // never: it was refused, or is not complete
+    bool stuck = false;                     // it waits for machines that never come
     std::int64_t starts = 0;                // with other GPUs than before
     Duration held;                          // time in which it had any
     double gpu_s = 0;                       // that it had, up to its end
-    bool refused() const { return completion == Instant::never(); }
+    std::int64_t losses = 0;                // of machines under it
+    GpuTimes gpu_time{};                    // that it had, by cause
+    Dollars cost;                           // of it
+    bool is_complete() const { return completion < Instant::never(); }
+    bool refused() const { return !is_complete() && !stuck; }
 };
 
 struct ScheduleOutcome {
@@ -57,6 +69,13 @@ struct ScheduleOutcome {
     std::size_t live_most = 0;  // jobs that had come and were not complete, at once
     std::int64_t rounds = 0;    // until the last job was complete; 0 without rounds
     Instant end;                // of the last job
+    // Of all machines: what they cost, and what of it no job had. The rest is the jobs' to the
+    // nano-dollar.
+    Dollars fleet_cost;
+    Dollars unused_cost;
+    Duration machine_time;  // paid for
+    std::int64_t machines_lost = 0;
+    std::int64_t shared_losses = 0;  // of them such as hit several jobs at once
 };
 
 // InputError where a measured application's tables lack what the run asks for.

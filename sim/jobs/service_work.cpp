@@ -1,5 +1,7 @@
 // service_work.cpp — a job whose service time is known: work that shrinks at a rate.
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/invariant.hpp"
 #include "sim/jobs/job_work.hpp"
@@ -25,32 +27,102 @@ struct WorkRate {
     }
 };
 
+constexpr std::size_t at_cause(records::Cause cause) { return static_cast<std::size_t>(cause); }
+
+// Computing and saving in turns: `every` of the one, then `takes` of the other.
+class SaveTurns {
+public:
+    explicit SaveTurns(const SaveRule& rule) : rule_(rule) {}
+    // Of so much time since the last save ended.
+    Duration computed(Duration time) const {
+        if (rule_.every == Duration{}) return time;
+        const std::int64_t turns = time.raw() / turn().raw();
+        const Duration rest = nanoseconds(time.raw() % turn().raw());
+        return turns * rule_.every + std::min(rest, rule_.every);
+    }
+    // The least time in which so much is computed.
+    Duration time_for(Duration computing) const {
+        if (rule_.every == Duration{} || computing == Duration{}) return computing;
+        const std::int64_t saves = (computing.raw() - 1) / rule_.every.raw();
+        return computing + saves * rule_.takes;
+    }
+    Duration last_save(Duration time) const {  // zero: there was none
+        return rule_.every == Duration{} ? Duration{} : time.raw() / turn().raw() * turn();
+    }
+
+private:
+    Duration turn() const { return rule_.every + rule_.takes; }
+    SaveRule rule_;
+};
+
 class ServiceWork final : public JobWork {
 public:
     explicit ServiceWork(const SharingJob& job)
         : gpus_(job.gpus),
           speeds_(job.speeds),
           speed_of_group_(job.speed_of_group),
-          restart_(job.restart) {
+          restart_(job.restart),
+          saves_(job.saves),
+          turns_(job.saves) {
         left_ = static_cast<Int128>(job.service.raw()) * unit;
+        saved_left_ = least_left_ = left_;
     }
 
     void hold(Instant now, const HeldShare& held, bool starts) override {
-        left_ = work_left(now);
-        rate_ = rate_of(held.share.parts, held.share.of);
+        settle(now);
+        const bool was_held = rate_.parts > 0;
+        step_ = alone_ = nanoseconds(1);
+        held_rate_ = rate_of(held.share.parts, held.share.of);
         if (!speed_of_group_.empty()) {
-            rate_.parts *= speed_of(held.share.group);
-            rate_.of *= millionths;
+            held_rate_.parts *= speed_of(held.share.group);
+            held_rate_.of *= millionths;
         }
+        rate_ = held_rate_;
+        if (starts || (was_held && rate_.parts == 0)) save();
         const bool waits_on = rate_.parts > 0 && now < since_;  // for what began before
         if (!waits_on || starts) since_ = now + (rate_.parts > 0 && starts ? restart_ : Duration{});
     }
+    void step_takes(Instant now, Duration step, Duration alone) override {
+        if (step == step_ && alone == alone_) return;
+        settle(now);
+        step_ = step;
+        alone_ = alone;
+        rate_ = held_rate_;
+        const std::int64_t both = std::gcd(rate_.parts, rate_.of);
+        const std::int64_t steps = std::gcd(step.raw(), alone.raw());
+        rate_.parts = rate_.parts / both * (alone.raw() / steps);
+        rate_.of = rate_.of / both * (step.raw() / steps);
+    }
+    void lose(Instant now, bool told) override {
+        if (told) {
+            const Instant from = std::max(at_, now - saves_.takes);
+            settle(from);
+            saved_left_ = left_;
+            const Instant waits_until = std::min(std::max(since_, from), now);
+            spend(records::Cause::transition, waits_until - from);
+            spend(records::Cause::checkpoint, now - waits_until);
+            at_ = now;
+            since_ = std::max(since_, now);
+        } else {
+            settle(now);
+        }
+        left_ = saved_left_;
+        turned_ = {};
+    }
+    const CauseTimes& spent(Instant now) override {
+        settle(now);
+        return spent_;
+    }
+
     Instant advance(Instant now) override {
         const Instant end = completion();
         return end <= now ? end : Instant::never();
     }
     Instant completion() const override {
-        return rate_.parts == 0 ? Instant::never() : since_ + rate_.time_for(left_);
+        if (rate_.parts == 0) return Instant::never();
+        const Duration computing = turns_.computed(turned_) + rate_.time_for(left_);
+        return since_ +
+               (turns_.time_for(computing) - std::min(turned_, turns_.time_for(computing)));
     }
 
     Duration remaining(Instant now) const override {
@@ -58,7 +130,7 @@ public:
     }
     Int128 work_left(Instant now) const override {
         if (now <= since_ || rate_.parts == 0) return left_;
-        return std::max<Int128>(0, left_ - rate_.done_in(now - since_));
+        return std::max<Int128>(0, left_ - rate_.done_in(computed_in(now - since_)));
     }
     Int128 work_in(std::int32_t gpus, Duration time) const override {
         return rate_of(gpus, 1).done_in(time);
@@ -84,6 +156,39 @@ public:
     bool starting(Instant now) const override { return rate_.parts > 0 && now < since_; }
 
 private:
+    Duration computed_in(Duration time) const {
+        return turns_.computed(turned_ + time) - turns_.computed(turned_);
+    }
+    void spend(records::Cause cause, Duration time) { spent_[at_cause(cause)] += time; }
+    // All that was done is as good as saved: a start, a stop and a move lose nothing.
+    void save() {
+        saved_left_ = left_;
+        turned_ = {};
+    }
+    void settle(Instant now) {
+        const Instant begun = std::exchange(at_, std::max(at_, now));
+        if (rate_.parts == 0) return;
+        const Instant waits_until = std::min(std::max(since_, begun), at_);
+        spend(records::Cause::transition, waits_until - begun);
+        if (at_ <= since_) return;
+        const Duration time = at_ - since_;
+        const Duration computing = computed_in(time);
+        spend(records::Cause::checkpoint, time - computing);
+        const Int128 left = work_left(at_);
+        const Int128 again = left_ - std::max(left, std::min(left_, least_left_));
+        const Duration redone = std::min(computing, rate_.time_for(again));
+        spend(records::Cause::redone, redone);
+        spend(records::Cause::useful, computing - redone);
+        least_left_ = std::min(least_left_, left);
+        const Duration saved = turns_.last_save(turned_ + time);
+        if (saved > turned_) {
+            const Duration before = turns_.computed(saved) - turns_.computed(turned_);
+            saved_left_ = std::max<Int128>(0, left_ - rate_.done_in(before));
+        }
+        turned_ = turned_ + time - saved;
+        left_ = left;
+        since_ = at_;
+    }
     std::int64_t speed_of(std::int32_t group) const {
         return speed_of_group_.empty() ? millionths
                                        : speed_of_group_[static_cast<std::size_t>(group)];
@@ -104,9 +209,19 @@ private:
     std::vector<std::int64_t> speeds_;
     std::vector<std::int64_t> speed_of_group_;
     Duration restart_;
-    Int128 left_ = 0;  // at `since_`
+    SaveRule saves_;
+    SaveTurns turns_;
+    Int128 left_ = 0;        // at `since_`
+    Int128 saved_left_ = 0;  // at the last save
+    Int128 least_left_ = 0;  // that there ever was: what is above it is done again
+    WorkRate held_rate_;     // of what it holds, alone on its links
     WorkRate rate_;
-    Instant since_;
+    Duration step_;
+    Duration alone_;
+    Duration turned_;  // since the last save ended, at `since_`
+    Instant at_;       // until which `spent_` counts
+    Instant since_;    // computing or saving; in future while a start is under way
+    CauseTimes spent_{};
 };
 
 }  // namespace

@@ -100,7 +100,8 @@ constexpr std::pair<const char*, const char*> with_known_service[] = {
     {"gavel_max_sum", R"({"round": "700 ms"})"},
     {"gavel_max_min", R"({"round": "700 ms"})"},
     {"gavel_finish_time", R"({"round": "700 ms"})"},
-    {"gavel_makespan", R"({"round": "700 ms"})"}};
+    {"gavel_makespan", R"({"round": "700 ms"})"},
+    {"spot_shares", "{}"}};
 
 }  // namespace
 
