@@ -384,8 +384,9 @@ void add_train(CLI::App& app) {
         ->check(CLI::Range(0.0, 86'400.0));
     command->add_option(
         "--notices", options->notices,
-        "who announces that this machine will be taken, and the run saves and ends: "
-        "aws, azure, gce, file:PATH, one or several (ukemi list notices)");
+        "who announces that this machine will be taken: policies see it as they see any notice, "
+        "and the run saves and ends --stop-within before that moment: aws, azure, gce, "
+        "file:PATH, command:PROGRAM, sigterm:SECONDS, one or several (ukemi list notices)");
     add_host_options(*command, *options);
     command->add_option("--seed", options->seed, "of weights, samples and draws")
         ->check(CLI::Range(std::uint64_t{0}, seed_max));

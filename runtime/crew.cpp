@@ -38,7 +38,7 @@ Crew::Crew(CrewSetup setup) : state_(std::make_unique<State>(std::move(setup))) 
 
 Crew::~Crew() {
     // All at once: reaping one by one would wait for each in turn.
-    for (auto& [id, worker] : state_->workers) worker.process->send_signal(SIGKILL);
+    for (auto& [id, worker] : state_->workers) worker.process->kill();
     const bool was_saving = state_->saving.has_value();
     state_->workers.clear();
     if (was_saving) kernels::sweep_unfinished_checkpoints(state_->setup.folder);
@@ -119,7 +119,7 @@ void Crew::kill(InstanceId id) {
     worker->expected = true;
     // Its process tells how it ended: as it would tell of anybody else's SIGKILL.
     state.await_end(id, "");
-    worker->process->send_signal(SIGKILL);
+    worker->process->kill();
 }
 
 int Crew::process_of(InstanceId id) const {

@@ -61,7 +61,7 @@ void Crew::State::condemn(InstanceId id, std::string why) {
     Worker& worker = *find(id);
     await_end(id, std::move(why));
     worker.killed = true;
-    worker.process->send_signal(SIGKILL);
+    worker.process->kill();
 }
 
 // From now on it counts as gone; what remains is to reap it.
@@ -227,7 +227,7 @@ void Crew::State::check_worker_deadlines(InstanceId id, Worker& worker, Moment n
     if (worker.life == Life::doomed) {
         if (now < worker.deadline) return;
         worker.killed = true;
-        worker.process->send_signal(SIGKILL);
+        worker.process->kill();
         worker.deadline = Moment::max();
     } else if (worker.connection && silence > setup.deadlines.heartbeat) {
         condemn(id, fmt::format("no heartbeat for {:.1f} s; {}", seconds_of(silence),

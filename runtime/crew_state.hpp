@@ -37,7 +37,7 @@ enum class Life : std::uint8_t {
 
 struct Worker {
     Life life = Life::starting;
-    std::unique_ptr<WorkerProcess> process;
+    std::unique_ptr<WorkerBody> process;
     std::optional<std::size_t> host;  // of setup.remote; `process` is then the remote shell
     std::optional<Connection> connection;
     Moment born;

@@ -206,6 +206,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     const policies::Capabilities world_can = live_capabilities(market.data, job, scripted);
     scenarios::check_policies(list, scenario, world_can);
     LiveSetup live = live_setup(scenario, seed, options);
+    live.zones = static_cast<std::uint32_t>(market.data.zones.size());
     const auto parameters = count_parameters(scenario, live.crew.training);
     check_training(scenario, live.crew);
     check_learners(scenario, list);
@@ -247,7 +248,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
         result = world.broken_off();
     }
     const bool told = (options.stop_requests != nullptr && options.stop_requests->load() > 0) ||
-                      (options.host_loss && options.host_loss());
+                      trainer->machine_goes();
     live_run.interrupted = told && !result.finished;
     if (!result.finished && !live_run.record.stopped.empty()) {
         result.unfinished_because = live_run.record.stopped;

@@ -250,6 +250,7 @@ void LiveTrainer::roll_back() {
 
 bool LiveTrainer::start(InstanceId instance, Instant) {
     ++processes_;
+    machines_.insert(instance);
     to_start_[instance] = LiveClock::Wall::now() + deaths_.pause();
     start_those_due();
     return false;
@@ -266,6 +267,7 @@ void LiveTrainer::start_those_due() {
 
 void LiveTrainer::leave(InstanceId instance, bool lost, Instant) {
     std::erase(holders_, instance);
+    machines_.erase(instance);
     if (to_start_.erase(instance) > 0) {
         --processes_;
         return;
@@ -443,6 +445,7 @@ bool LiveTrainer::wait(std::optional<Instant>) {
     constexpr WallTime longest = std::chrono::milliseconds(100);
     for (;;) {
         if (!take_reports()) return true;
+        hear_of_host(std::max(clock_.now(), queue_->now()));
         const auto due = queue_->next_at();
         const Instant now = clock_.now();
         if (ending_ || (due && *due <= now)) return true;
