@@ -56,6 +56,7 @@ CrewSetup crew_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     crew.cores = options.cores;
     crew.listen = options.listen;
     crew.remote = options.remote;
+    crew.agents = options.agents;
     return crew;
 }
 
@@ -228,6 +229,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
         };
     }
     setup.capabilities = world_can;
+    if (options.agents) setup.places = 0;
     LiveTrainer* trainer = nullptr;
     setup.make_trainer = [&](policies::Controller& controller, records::Ledger& ledger,
                              sim::RunQueue& queue) {
@@ -328,6 +330,7 @@ std::string live_json(const LiveRecord& record) {
              {"total_wall_s", seconds_of(one.total)}});
     }
     document["incidents"] = record.incidents;
+    document["agents"] = record.agents;
     return document.dump(1) + "\n";
 }
 

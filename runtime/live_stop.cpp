@@ -63,6 +63,7 @@ void LiveTrainer::hear_of_host(Instant now) {
     notice_ = setup_.host_loss();
     if (!notice_) return;
     note_incident(now, notice_->text);
+    if (setup_.crew.agents) return;  // they are elsewhere
     const std::chrono::milliseconds left =
         notice_->at ? time_until(*notice_->at) : setup_.stop_within;
     const Instant lost_at = now + clock_.scaled(std::max(left, std::chrono::milliseconds(0)));

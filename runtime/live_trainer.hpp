@@ -53,6 +53,7 @@ struct LiveRecord {
     std::vector<std::chrono::nanoseconds> checkpoint_times;
     std::vector<std::int64_t> saved_samples;  // what each checkpoint holds
     std::vector<std::string> incidents;       // deaths and failed saves, a sentence each
+    std::vector<std::string> agents;          // who joined, left and goes, and how many train then
     std::filesystem::path last_checkpoint;
     std::int64_t last_saved_step = 0;  // it holds all steps before this one
     std::string stopped;               // why the run was ended from outside the World; mostly empty
@@ -131,6 +132,11 @@ private:
     void take(const TransitionFailed& event, Instant at);
     void take(const CheckpointSaved& event, Instant at);
     void take(const CheckpointFailed& event, Instant at);
+    void take(const AgentJoined& event, Instant at);
+    void take(const AgentLeft& event, Instant at);
+    void take(const AgentNoticed& event, Instant at);
+    void note_agents(Instant at, const std::string& what);
+    void tell_places(Instant at);
     bool take_reports();  // false: an event of the queue is due before the next report
     void note_common_steps(const GroupEntered& event);
     void note_incident(Instant at, const std::string& what);
@@ -186,8 +192,9 @@ private:
     Duration checkpoint_time_;  // the longest so far
     std::int64_t transitions_ = 0;
     int processes_ = 0;
-    std::set<InstanceId> machines_;     // that the World holds
-    std::optional<HostNotice> notice_;  // to the machine that all of this is on
+    std::map<std::uint32_t, int> places_;  // of each agent that starts workers
+    std::set<InstanceId> machines_;        // that the World holds
+    std::optional<HostNotice> notice_;     // to the machine that all of this is on
     LiveDeaths deaths_;
     std::map<InstanceId, LiveClock::Wall::time_point> to_start_;  // not before then
     kernels::StepReport last_report_;
