@@ -117,6 +117,11 @@ bool SocketAddress::is_any() const {
 
 FileDescriptor listening_socket(const SocketAddress& address) {
     FileDescriptor socket = stream_socket(address.family());
+    // A port that somebody named is taken again at once by who is started anew.
+    const int on = 1;
+    if (address.port() != 0) {
+        ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    }
     if (::bind(socket.get(), address.data(), address.size()) != 0) fail_socket("bind");
     if (::listen(socket.get(), SOMAXCONN) != 0) fail_socket("listen");
     return socket;

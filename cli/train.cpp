@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
@@ -17,9 +19,12 @@
 #include "base/shell_word.hpp"
 #include "base/socket_address.hpp"
 #include "base/text_digest.hpp"
+#include "cli/agent_options.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
+#include "cli/notice_options.hpp"
 #include "records/run_json.hpp"
+#include "runtime/agent_secret.hpp"
 #include "runtime/calibration.hpp"
 #include "runtime/notices/notice_watch.hpp"
 #include "sim/job/world.hpp"
@@ -54,6 +59,9 @@ struct TrainOptions {
     std::string address;
     std::string remote_shell;
     std::string remote_program;
+    std::string agents;
+    fs::path secret_file;
+    bool ranks = false;
     bool dry_run = false;
 };
 
@@ -102,6 +110,34 @@ void use_hosts(const runtime::RemoteStart& remote, scenarios::Scenario& scenario
     if (slots < scenario.job.instances_max) scenarios::limit_workers(scenario.job, slots);
 }
 
+// Where agents join, and with what.
+std::optional<runtime::AgentDoor> agents_of(const TrainOptions& options,
+                                            const scenarios::Scenario& scenario) {
+    if (options.agents.empty()) {
+        if (options.secret_file.empty() && !options.ranks) return std::nullopt;
+        throw InputError(options.ranks ? "--ranks" : "--secret-file", "",
+                         "is for --agents: expected both");
+    }
+    const std::vector<std::pair<const char*, bool>> others{
+        {"--hosts", !options.hosts.empty()},
+        {"--address", !options.address.empty()},
+        {"--cores", !options.live.cores.empty()},
+        {"--costs", !options.costs.empty()},
+        {"--revocations", !options.revocations.empty()},
+        {"--dry-run", options.dry_run},
+    };
+    for (const auto& [name, is_there] : others) {
+        if (!is_there) continue;
+        throw InputError(name, "", "agents bring their machines: expected none beside --agents");
+    }
+    if (scenario.training && !scenario.training->script.empty()) {
+        throw InputError("--agents", "",
+                         "workers of a script exchange on one machine only: expected none");
+    }
+    return runtime::AgentDoor{agent_address(options.agents, "--agents"),
+                              runtime::read_agent_secret(options.secret_file)};
+}
+
 // The command lines of all workers that there may be at once.
 void print_commands(const runtime::LiveOptions& live, int workers_max) {
     if (live.remote.hosts.empty()) {
@@ -131,6 +167,13 @@ scenarios::PolicyList the_list(const TrainOptions& options, const scenarios::Sce
 
 scenarios::NamedMarket the_market(const TrainOptions& options, const scenarios::Scenario& scenario,
                                   std::uint64_t seed) {
+    if (!options.agents.empty()) {
+        scenarios::NamedMarket market = scenarios::calm_market(scenario);
+        market.name = "agents";
+        market.data.provisioning = market.data.notice = {};  // they are there, and tell themselves
+        sim::prepare(market.data);
+        return market;
+    }
     if (options.revocations.empty()) return scenarios::calm_market(scenario);
     if (options.revocations == own_market) return scenarios::make_market(scenario, seed);
     return scenarios::make_market(scenario, seed, options.revocations);
@@ -148,7 +191,7 @@ analysis::ReplayInputs inputs_of(const TrainOptions& options, const scenarios::S
 }
 
 // What is said on the way. A standard error that is gone or full ends no run.
-void say(const std::string& text) {
+void say_on_the_way(const std::string& text) {
     const bool clears = isatty(STDERR_FILENO) == 1;  // the line of steps
     std::fputs(fmt::format("{}{}", clears ? "\r\x1b[K" : "", text).c_str(), stderr);
     std::fflush(stderr);
@@ -161,15 +204,18 @@ public:
         : samples_total_(samples_total), notices_(&notices) {}
 
     void operator()(const runtime::LiveRecord& record) {
-        for (const std::string& remark : notices_->take_remarks()) say(remark + "\n");
+        for (const std::string& remark : notices_->take_remarks()) say_on_the_way(remark + "\n");
         for (; told_ < record.incidents.size(); ++told_) {
-            say(fmt::format("incident: {}\n", record.incidents[told_]));
+            say_on_the_way(fmt::format("incident: {}\n", record.incidents[told_]));
+        }
+        for (; agents_told_ < record.agents.size(); ++agents_told_) {
+            say_on_the_way(record.agents[agents_told_] + "\n");
         }
         const auto now = std::chrono::steady_clock::now();
         if (isatty(STDERR_FILENO) != 1 || record.steps.empty() || now < next_) return;
         next_ = now + std::chrono::milliseconds(200);
         const runtime::LiveRecord::Step& step = record.steps.back();
-        say(fmt::format(
+        say_on_the_way(fmt::format(
             "step {}, {} workers, {:.1f} %, loss {:.4f}", step.step, step.workers,
             100 * static_cast<double>(step.samples) / static_cast<double>(samples_total_),
             step.report.loss));
@@ -179,6 +225,7 @@ private:
     std::int64_t samples_total_;
     runtime::NoticeWatch* notices_;
     std::size_t told_ = 0;
+    std::size_t agents_told_ = 0;
     std::chrono::steady_clock::time_point next_;
 };
 
@@ -205,16 +252,6 @@ WrittenPrediction predict(const TrainOptions& options, const scenarios::Scenario
             std::move(figures)};
 }
 
-std::vector<std::unique_ptr<runtime::NoticeSource>> sources_in(std::string_view names) {
-    std::vector<std::unique_ptr<runtime::NoticeSource>> sources;
-    while (!names.empty()) {
-        const std::string_view one = names.substr(0, names.find(','));
-        sources.push_back(runtime::make_notice_source(one, "--notices"));
-        names.remove_prefix(std::min(one.size() + 1, names.size()));
-    }
-    return sources;
-}
-
 void print_summary(const runtime::LiveRun& live, const fs::path& folder) {
     const records::RunResult& result = live.run.result;
     fmt::print("{}", analysis::policy_table(std::span(&result, 1)));
@@ -232,17 +269,18 @@ void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options)
     const std::int64_t done =
         record.steps.empty() ? record.last_saved_step : record.steps.back().step + 1;
     if (live.failure || !record.stopped.empty()) {
-        say(fmt::format("stopped before step {}: {}\n", done, record.stopped));
+        say_on_the_way(fmt::format("stopped before step {}: {}\n", done, record.stopped));
     } else if (live.run.result.stuck) {
-        say(fmt::format(
+        say_on_the_way(fmt::format(
             "the run could not go on before step {}: the market stays as it is, and no policy "
             "buys what is missing\n",
             done));
     } else if (!finished) {
-        say(fmt::format("the run gave up before step {}, and the work is not done\n", done));
+        say_on_the_way(
+            fmt::format("the run gave up before step {}, and the work is not done\n", done));
     }
     if (record.last_checkpoint.empty()) {
-        say("no model is saved: the work would begin anew\n");
+        say_on_the_way("no model is saved: the work would begin anew\n");
         return;
     }
     const std::string file = record.last_checkpoint.string();
@@ -254,7 +292,50 @@ void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options)
                                 ? ""
                                 : fmt::format("; --resume {}{} goes on from it", file,
                                               options.out.empty() ? "" : " with another --out");
-    say(fmt::format("{}: {}{}\n", what, file, how));
+    say_on_the_way(fmt::format("{}: {}{}\n", what, file, how));
+}
+
+// A rank of mpirun or srun beside the first.
+void be_agent_of_rank(const TrainOptions& options, const runtime::AgentDoor& door) {
+    runtime::AgentSetup setup = agent_setup(door.address, door.secret);
+    setup.name = fmt::format("rank {}", own_rank());
+    setup.stop_within =
+        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.stop_within_s));
+    be_agent(setup);
+}
+
+// The first rank is an agent, too, beside the run that it leads.
+class OwnAgent {
+public:
+    explicit OwnAgent(const runtime::AgentDoor& door)
+        : setup_(agent_setup(door.address, door.secret)) {
+        setup_.name = "rank 0";
+        setup_.stop_requests = &ends_;
+        setup_.say = {};
+        thread_ = std::thread([this] { runtime::run_agent(setup_); });
+    }
+    ~OwnAgent() {
+        ends_ = 2;
+        thread_.join();
+    }
+    OwnAgent(const OwnAgent&) = delete;
+    OwnAgent& operator=(const OwnAgent&) = delete;
+
+private:
+    runtime::AgentSetup setup_;
+    std::atomic<int> ends_{0};
+    std::thread thread_;
+};
+
+void expect_door(const runtime::AgentDoor& door) {
+    try {
+        const FileDescriptor possible = listening_socket(door.address);
+    } catch (const std::system_error& error) {
+        throw InputError("--agents", "",
+                         fmt::format("expected an address of this machine and a free port, found "
+                                     "{}: {}",
+                                     door.address.text(), error.code().message()));
+    }
 }
 
 // Takes the folder away again if nothing was put into it.
@@ -276,8 +357,25 @@ fs::path results_folder(const TrainOptions& options, const analysis::ReplayInput
     return name;
 }
 
+nlohmann::json about_run(const TrainOptions& options, const scenarios::Scenario& scenario,
+                         const std::string& device) {
+    nlohmann::json about = {{"backend", options.live.backend},
+                            {"time_scale", options.time_scale},
+                            {"workers_max", scenario.job.instances_max},
+                            {"revocations", options.revocations},
+                            {"cores", options.live.cores},
+                            {"hosts", options.hosts},
+                            {"agents", options.agents},
+                            {"device", device}};
+    if (scenario.training && !scenario.training->script.empty()) about["backend"] = "pytorch";
+    return about;
+}
+
 void train(const TrainOptions& options) {
     scenarios::Scenario scenario = options.live.read_scenario();
+    const std::optional<runtime::AgentDoor> agents = agents_of(options, scenario);
+    if (options.ranks && own_rank() > 0) return be_agent_of_rank(options, *agents);
+    if (agents) expect_door(*agents);
     const runtime::RemoteStart remote = remote_of(options);
     use_hosts(remote, scenario);
     const std::string device = options.live.device(scenario);
@@ -293,14 +391,7 @@ void train(const TrainOptions& options) {
     analysis::ReplayInputs inputs = inputs_of(options, scenario, list, seed);
     const fs::path folder = results_folder(options, inputs);
     analysis::OutputFolder results(folder, options.force);
-    nlohmann::json about = {{"backend", options.live.backend},
-                            {"time_scale", options.time_scale},
-                            {"workers_max", scenario.job.instances_max},
-                            {"revocations", options.revocations},
-                            {"cores", options.live.cores},
-                            {"hosts", options.hosts},
-                            {"device", device}};
-    if (scenario.training && !scenario.training->script.empty()) about["backend"] = "pytorch";
+    nlohmann::json about = about_run(options, scenario, device);
     bool drawn = true;
     if (!options.costs.empty()) {
         scenario.job.profile =
@@ -314,6 +405,7 @@ void train(const TrainOptions& options) {
     runtime::LiveOptions live_options =
         options.live.live_options(scenario, folder.string() + "-checkpoints");
     live_options.remote = remote;
+    live_options.agents = agents;
     if (!options.address.empty()) live_options.listen = options.address;
     live_options.time_scale = options.time_scale;
     live_options.resume_from = options.resume;
@@ -325,7 +417,11 @@ void train(const TrainOptions& options) {
     ProgressReport progress(scenario.job.samples_total, notices);
     live_options.on_progress = std::ref(progress);
     const FolderIfUsed checkpoints{live_options.folder};
+    if (agents) say_on_the_way(fmt::format("agents may join at {}\n", agents->address.text()));
+    std::optional<OwnAgent> own_agent;
+    if (options.ranks) own_agent.emplace(*agents);
     runtime::LiveRun live = runtime::run_live(scenario, market, list, seed, live_options);
+    own_agent.reset();
     progress(live.record);
     say_how_it_ended(live, options);  // before anything else can fail
     if (live.interrupted && live.record.steps.empty()) throw ExitWith{exit_machine_failed};
@@ -356,6 +452,15 @@ void add_host_options(CLI::App& command, TrainOptions& options) {
                        "ssh -o BatchMode=yes)");
     command.add_option("--remote-program", options.remote_program,
                        "ukemi's path on the hosts (default: ukemi)");
+    command.add_option("--agents", options.agents,
+                       "ADDRESS:PORT of this machine, in numbers: workers run where agents are "
+                       "that join there (ukemi agent), and what they offer is the market");
+    command.add_option("--secret-file", options.secret_file,
+                       "the secret that agents have, too, in a file of mode 0600 (default: what "
+                       "the variable UKEMI_AGENT_SECRET holds)");
+    command.add_flag("--ranks", options.ranks,
+                     "this command is started once a rank, by mpirun or srun: rank 0 leads the "
+                     "run, and each rank is an agent of one slot");
     command.add_flag("--dry-run", options.dry_run,
                      "print the command lines that start the workers, and start nothing");
 }
@@ -384,8 +489,9 @@ void add_train(CLI::App& app) {
         ->check(CLI::Range(0.0, 86'400.0));
     command->add_option(
         "--notices", options->notices,
-        "who announces that this machine will be taken, and the run saves and ends: "
-        "aws, azure, gce, file:PATH, one or several (ukemi list notices)");
+        "who announces that this machine will be taken: policies see it as they see any notice, "
+        "and the run saves and ends --stop-within before that moment: aws, azure, gce, "
+        "file:PATH, command:PROGRAM, sigterm:SECONDS, one or several (ukemi list notices)");
     add_host_options(*command, *options);
     command->add_option("--seed", options->seed, "of weights, samples and draws")
         ->check(CLI::Range(std::uint64_t{0}, seed_max));

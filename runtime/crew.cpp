@@ -19,6 +19,7 @@ namespace ukemi::runtime {
 namespace {
 
 Door door_of(const CrewSetup& setup) {
+    if (setup.agents) return {setup.agents->address, Door::Kind::secure, setup.agents->secret};
     const auto host = SocketAddress::of_host(setup.listen, 0);
     INVARIANT(host);
     return {*host, setup.training.script.empty() ? Door::Kind::secure : Door::Kind::plain};
@@ -38,9 +39,10 @@ Crew::Crew(CrewSetup setup) : state_(std::make_unique<State>(std::move(setup))) 
 
 Crew::~Crew() {
     // All at once: reaping one by one would wait for each in turn.
-    for (auto& [id, worker] : state_->workers) worker.process->send_signal(SIGKILL);
+    for (auto& [id, worker] : state_->workers) worker.process->kill();
     const bool was_saving = state_->saving.has_value();
     state_->workers.clear();
+    state_->dismiss_agents();
     if (was_saving) kernels::sweep_unfinished_checkpoints(state_->setup.folder);
 }
 
@@ -73,19 +75,28 @@ ProcessOrder Crew::State::order_for(InstanceId id, std::optional<std::size_t> ho
     return order;
 }
 
-void Crew::spawn(InstanceId worker) {
+void Crew::spawn(InstanceId worker, std::optional<std::uint32_t> agent) {
     State& state = *state_;
     INVARIANT(state.used.insert(worker).second);
     Worker started;
     started.born = started.heard = Clock::now();
     started.deadline = started.born + state.setup.deadlines.spawn;
     started.host = state.host_with_room();
-    if (!state.setup.remote.hosts.empty() && !started.host) {
-        state.events.push_back(WorkerDied{worker, "could not be started: no host has room"});
+    std::string refusal;
+    if (state.setup.agents) {
+        refusal = state.start_on_agent(worker, started, agent);
+    } else if (!state.setup.remote.hosts.empty() && !started.host) {
+        refusal = "no host has room";
+    }
+    if (!refusal.empty()) {
+        state.events.push_back(WorkerDied{worker, "could not be started: " + refusal});
         return;
     }
     try {
-        started.process = std::make_unique<WorkerProcess>(state.order_for(worker, started.host));
+        if (!started.process) {
+            started.process =
+                std::make_unique<WorkerProcess>(state.order_for(worker, started.host));
+        }
     } catch (const std::system_error& error) {  // no process or no descriptor is to be had
         state.events.push_back(
             WorkerDied{worker, fmt::format("could not be started: {}", error.what())});
@@ -119,7 +130,7 @@ void Crew::kill(InstanceId id) {
     worker->expected = true;
     // Its process tells how it ended: as it would tell of anybody else's SIGKILL.
     state.await_end(id, "");
-    worker->process->send_signal(SIGKILL);
+    worker->process->kill();
 }
 
 int Crew::process_of(InstanceId id) const {
@@ -209,7 +220,9 @@ void Crew::save() {
         state.not_saved("the group is broken");
         return;
     }
-    state.tell(saving.worker, Save{saving.number, saving.file.string()});
+    // A worker may run in another folder, if not on another machine.
+    const std::string file = std::filesystem::absolute(saving.file).string();
+    state.tell(saving.worker, Save{saving.number, file});
 }
 
 std::vector<CrewEvent> Crew::poll(std::chrono::nanoseconds timeout) {

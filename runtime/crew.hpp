@@ -22,16 +22,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/socket_address.hpp"
 #include "kernels/training_spec.hpp"
 #include "kernels/training_step.hpp"
 #include "policies/plan.hpp"
 #include "runtime/fault.hpp"
+#include "runtime/messages.hpp"
 #include "runtime/worker_hosts.hpp"
 
 namespace ukemi::kernels {
@@ -52,6 +55,11 @@ struct CrewDeadlines {                             // wall time
     std::chrono::milliseconds coordinator{60'000};
 };
 
+struct AgentDoor {
+    SocketAddress address;  // of this machine, with a port
+    Secret secret{};
+};
+
 struct CrewSetup {
     kernels::TrainingSpec training;
     std::filesystem::path worker_program;  // run as: worker_program worker_arguments…
@@ -62,7 +70,9 @@ struct CrewSetup {
     // Where the workers find their coordinator: an address of this machine, in numbers. Nothing
     // listens beyond the loopback unless this says so.
     std::string listen = "127.0.0.1";
-    RemoteStart remote;         // other machines, whose program is told `worker_arguments`
+    RemoteStart remote;  // other machines, whose program is told `worker_arguments`
+    // Where agents join, which have a secret from their user: then only they start workers.
+    std::optional<AgentDoor> agents;
     std::vector<int> cores;     // worker k runs on cores[k mod n]; empty: anywhere
     bool allow_faults = false;  // tests: workers obey inject()
 };
@@ -77,6 +87,7 @@ struct WorkerDied {  // whatever the reason; its process is gone. A dismissed wo
     std::string why;  // "killed by signal 9", "no heartbeat for 2.1 s; it was computing step 17"
     bool expected = false;  // dismissed or killed by the owner
     bool was_member = false;
+    bool host_gone = false;  // and its agent with it: the worker did nothing wrong
 };
 struct StepDone {                // every member has finished it: it is committed
     std::int64_t step;           // its number
@@ -111,8 +122,26 @@ struct CheckpointSaved {
 struct CheckpointFailed {  // nothing is lost but the attempt; the older file stands
     std::string why;
 };
-using CrewEvent = std::variant<WorkerReady, WorkerDied, StepDone, GroupHeld, GroupEntered,
-                               TransitionFailed, CheckpointSaved, CheckpointFailed>;
+struct AgentJoined {
+    std::uint32_t agent;  // never used twice
+    std::string name;
+    int slots;  // workers that it offers to hold at once
+};
+struct AgentLeft {  // its workers' deaths follow
+    std::uint32_t agent;
+    std::string name;
+    std::string why;
+};
+struct AgentNoticed {  // its machine will be taken: no worker is started there any more
+    std::uint32_t agent;
+    std::string name;
+    std::string text;
+    std::optional<std::chrono::nanoseconds> left;  // until then; nothing: any moment
+    std::vector<InstanceId> workers;               // that it has
+};
+using CrewEvent =
+    std::variant<WorkerReady, WorkerDied, StepDone, GroupHeld, GroupEntered, TransitionFailed,
+                 CheckpointSaved, CheckpointFailed, AgentJoined, AgentLeft, AgentNoticed>;
 
 class Crew {
 public:
@@ -121,7 +150,9 @@ public:
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
 
-    void spawn(InstanceId worker);    // WorkerDied follows if no process can be made
+    // WorkerDied follows if no process can be made. Where there are agents, by that one, or else by
+    // the first that has room.
+    void spawn(InstanceId worker, std::optional<std::uint32_t> agent = {});
     void dismiss(InstanceId worker);  // not a member (any more): asked to leave, killed if it stays
     void kill(InstanceId worker);     // SIGKILL, now; a member's group is broken then
     int process_of(InstanceId worker) const;  // for tests and chaos; −1 if there is none
@@ -147,8 +178,9 @@ public:
     // Waits until something has happened, at most so long, and reports it in order.
     std::vector<CrewEvent> poll(std::chrono::nanoseconds timeout);
 
+    struct State;  // of the parts of this folder
+
 private:
-    struct State;
     std::unique_ptr<State> state_;
 };
 

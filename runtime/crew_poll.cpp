@@ -61,7 +61,7 @@ void Crew::State::condemn(InstanceId id, std::string why) {
     Worker& worker = *find(id);
     await_end(id, std::move(why));
     worker.killed = true;
-    worker.process->send_signal(SIGKILL);
+    worker.process->kill();
 }
 
 // From now on it counts as gone; what remains is to reap it.
@@ -87,6 +87,7 @@ void Crew::State::forget(InstanceId id, const std::string& how) {
     died.why = worker.doom.empty() || own_end ? how : worker.doom;
     died.expected = worker.expected;
     died.was_member = is_member(id);
+    died.host_gone = worker.host_gone;
     workers.erase(id);
     events.push_back(std::move(died));
     if (saving && saving->worker == id) {
@@ -109,7 +110,12 @@ bool Crew::State::wait_for_input(Moment until) {
         }
         const int watch = worker.process->descriptor();
         if (watch >= 0) descriptors.push_back({watch, POLLIN, 0});
-        must_look = must_look || watch < 0;
+        must_look = must_look || (watch < 0 && !worker.agent);
+    }
+    for (auto& [agent, link] : agents) {
+        const bool writes = link.connection.wants_to_write();
+        descriptors.push_back({link.connection.descriptor(),
+                               static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
     }
     const Moment begun = Clock::now();
     auto wait = std::max(until - begun, Clock::duration::zero());
@@ -126,6 +132,9 @@ bool Crew::State::wait_for_input(Moment until) {
     for (auto& [id, worker] : workers) {
         worker.heard = stood_still ? now : std::min(now, worker.heard + (begun - pumped));
     }
+    for (auto& [agent, link] : agents) {
+        link.heard = stood_still ? now : std::min(now, link.heard + (begun - pumped));
+    }
     return ready > 0;
 }
 
@@ -133,6 +142,7 @@ void Crew::State::pump(Moment until) {
     wait_for_input(std::min(until, next_deadline()));
     const Moment now = Clock::now();
     for (Door::Guest& guest : door.admit(now)) greet(std::move(guest), now);
+    look_after_agents(now);
     std::vector<InstanceId> connected;
     for (const auto& [id, worker] : workers) {
         if (worker.connection) connected.push_back(id);
@@ -145,16 +155,22 @@ void Crew::State::pump(Moment until) {
 }
 
 void Crew::State::greet(Door::Guest guest, Moment now) {
-    Worker* const worker = find(InstanceId{guest.hello.worker});
+    if (const auto* agent = std::get_if<AgentHello>(&guest.hello)) {
+        welcome(*agent, std::move(guest.connection), now);
+        return;
+    }
+    const Hello& hello = std::get<Hello>(guest.hello);
+    Worker* const worker = find(InstanceId{hello.worker});
     // With the right secret it is one of ours, but it may come late, or twice.
     if (worker == nullptr || worker->life != Life::starting) return;
-    if (!worker->host && guest.hello.process != worker->process->id()) return;
+    const bool is_child = !worker->host && !worker->agent;
+    if (is_child && hello.process != worker->process->id()) return;
     worker->life = Life::loading;
     worker->heard = now;
     worker->connection.emplace(std::move(guest.connection));
     const CrewDeadlines& deadlines = setup.deadlines;
     const auto ns = [](std::chrono::nanoseconds time) { return std::int64_t{time.count()}; };
-    tell(InstanceId{guest.hello.worker},
+    tell(InstanceId{hello.worker},
          Welcome{training, ns(deadlines.heartbeat), ns(deadlines.collective),
                  ns(deadlines.transition), ns(deadlines.coordinator), setup.allow_faults});
 }
@@ -227,7 +243,7 @@ void Crew::State::check_worker_deadlines(InstanceId id, Worker& worker, Moment n
     if (worker.life == Life::doomed) {
         if (now < worker.deadline) return;
         worker.killed = true;
-        worker.process->send_signal(SIGKILL);
+        worker.process->kill();
         worker.deadline = Moment::max();
     } else if (worker.connection && silence > setup.deadlines.heartbeat) {
         condemn(id, fmt::format("no heartbeat for {:.1f} s; {}", seconds_of(silence),
@@ -263,6 +279,9 @@ Moment Crew::State::next_deadline() const {
     for (const auto& [id, worker] : workers) {
         next = std::min(next, worker.deadline);
         if (worker.connection) next = std::min(next, worker.heard + setup.deadlines.heartbeat);
+    }
+    for (const auto& [agent, link] : agents) {
+        next = std::min(next, link.heard + setup.deadlines.heartbeat);
     }
     if (group.phase == GroupPhase::broken) {
         next = std::min(next, group.answers_due);

@@ -35,10 +35,24 @@ enum class Life : std::uint8_t {
     doomed,  // it will be reaped soon, whether it has ended or was killed
 };
 
+// A program on another machine that starts workers there for us.
+struct AgentLink {
+    Connection connection;
+    std::string name;
+    int slots = 0;
+    Moment heard;  // last frame
+    bool noticed = false;
+};
+
+// A worker's process that an agent has.
+class AgentBody;
+
 struct Worker {
     Life life = Life::starting;
-    std::unique_ptr<WorkerProcess> process;
+    std::unique_ptr<WorkerBody> process;
     std::optional<std::size_t> host;  // of setup.remote; `process` is then the remote shell
+    std::optional<std::uint32_t> agent;
+    AgentBody* body = nullptr;  // `process` of one of an agent
     std::optional<Connection> connection;
     Moment born;
     Moment heard;                     // last frame
@@ -47,6 +61,7 @@ struct Worker {
     std::string doom;       // why it counts as gone
     bool killed = false;    // by us, for that reason: the process's own end says nothing then
     bool expected = false;  // its end
+    bool host_gone = false;
 
     // What it holds, as far as is known. A holder's replica is that before step `step`.
     bool holds_state = false;
@@ -129,6 +144,20 @@ struct Crew::State {
     Moment next_deadline() const;
     void ping(Moment now);
 
+    // crew_agents.cpp
+    void welcome(const AgentHello& hello, Connection connection, Moment now);
+    void read_from_agent(std::uint32_t agent, Moment now);
+    void handle_agent(std::uint32_t agent, const Message& message);
+    void worker_ended(std::uint32_t agent, const WorkerEnded& message);
+    void agent_noticed(std::uint32_t agent, const AgentNotice& message);
+    void drop_agent(std::uint32_t agent, const std::string& why);
+    void look_after_agents(Moment now);
+    std::optional<std::uint32_t> agent_with_room() const;
+    std::ptrdiff_t workers_of(std::uint32_t agent) const;
+    void tell_agent(std::uint32_t agent, const Message& message);
+    std::string start_on_agent(InstanceId id, Worker& worker, std::optional<std::uint32_t> agent);
+    void dismiss_agents();
+
     // Workers. `condemn` kills one; `await_end` gives it a moment to end by itself. Both count it
     // as gone at once, and break its group; its WorkerDied comes when it is reaped.
     ProcessOrder order_for(InstanceId id, std::optional<std::size_t> host) const;
@@ -175,7 +204,9 @@ struct Crew::State {
     CrewSetup setup;
     std::string training;  // the spec as text
     Door door;
-    std::map<InstanceId, Worker> workers;
+    std::map<std::uint32_t, AgentLink> agents;
+    std::uint32_t agents_so_far = 0;
+    std::map<InstanceId, Worker> workers;  // after the agents, whom they tell when they end
     std::set<InstanceId> used;
     Group group;
     std::optional<Attempt> attempt;

@@ -120,7 +120,9 @@ void Crew::State::launch_attempt() {
     order.plan_digest = attempt->plan_digest;
     order.group_secret = bytes_of(random_secret());
     order.step = attempt->step;
-    order.checkpoint = attempt->checkpoint.string();
+    if (!attempt->checkpoint.empty()) {
+        order.checkpoint = std::filesystem::absolute(attempt->checkpoint).string();
+    }
     const std::vector<InstanceId> members = attempt->members;
     for (const InstanceId id : members) {
         order.members.push_back(index_of(id));

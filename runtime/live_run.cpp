@@ -56,6 +56,7 @@ CrewSetup crew_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     crew.cores = options.cores;
     crew.listen = options.listen;
     crew.remote = options.remote;
+    crew.agents = options.agents;
     return crew;
 }
 
@@ -206,6 +207,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     const policies::Capabilities world_can = live_capabilities(market.data, job, scripted);
     scenarios::check_policies(list, scenario, world_can);
     LiveSetup live = live_setup(scenario, seed, options);
+    live.zones = static_cast<std::uint32_t>(market.data.zones.size());
     const auto parameters = count_parameters(scenario, live.crew.training);
     check_training(scenario, live.crew);
     check_learners(scenario, list);
@@ -227,6 +229,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
         };
     }
     setup.capabilities = world_can;
+    if (options.agents) setup.places = 0;
     LiveTrainer* trainer = nullptr;
     setup.make_trainer = [&](policies::Controller& controller, records::Ledger& ledger,
                              sim::RunQueue& queue) {
@@ -247,7 +250,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
         result = world.broken_off();
     }
     const bool told = (options.stop_requests != nullptr && options.stop_requests->load() > 0) ||
-                      (options.host_loss && options.host_loss());
+                      trainer->machine_goes();
     live_run.interrupted = told && !result.finished;
     if (!result.finished && !live_run.record.stopped.empty()) {
         result.unfinished_because = live_run.record.stopped;
@@ -327,6 +330,7 @@ std::string live_json(const LiveRecord& record) {
              {"total_wall_s", seconds_of(one.total)}});
     }
     document["incidents"] = record.incidents;
+    document["agents"] = record.agents;
     return document.dump(1) + "\n";
 }
 

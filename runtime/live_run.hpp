@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "runtime/live_trainer.hpp"
@@ -26,6 +27,7 @@ struct LiveOptions {
     // As in CrewSetup:
     std::string listen = "127.0.0.1";
     RemoteStart remote;
+    std::optional<AgentDoor> agents;
     scenarios::RunOptions keep;
     // As in LiveSetup:
     const std::atomic<int>* stop_requests = nullptr;

@@ -16,6 +16,11 @@ namespace {
 using Wall = LiveClock::Wall;
 constexpr int saves_most = 2;
 
+std::chrono::milliseconds time_until(WorldTime at) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(at -
+                                                                 std::chrono::system_clock::now());
+}
+
 }  // namespace
 
 void LiveTrainer::stop_because(const std::string& why) {
@@ -41,13 +46,33 @@ bool LiveTrainer::must_stop() {
 std::chrono::milliseconds LiveTrainer::told_to_stop() {
     const bool told = setup_.stop_requests != nullptr && setup_.stop_requests->load() > 0;
     if (told) stop_because("told to stop");
-    const auto notice = setup_.host_loss ? setup_.host_loss() : std::nullopt;
-    if (!notice) return setup_.stop_within;
-    stop_because(notice->text);
-    if (!notice->at) return setup_.stop_within;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        *notice->at - std::chrono::system_clock::now());
+    if (!notice_) return setup_.stop_within;
+    if (!notice_->at) {
+        stop_because(notice_->text);
+        return setup_.stop_within;
+    }
+    const std::chrono::milliseconds left = time_until(*notice_->at);
+    if (left <= setup_.stop_within) stop_because(notice_->text);
     return std::clamp(left, std::chrono::milliseconds(0), setup_.stop_within);
+}
+
+// Its workers are machines of the market: all of them are announced to be lost, and no others are
+// to be had here. Where nobody knows when, as soon as the run may have come to its end.
+void LiveTrainer::hear_of_host(Instant now) {
+    if (notice_ || !setup_.host_loss || phase_ == policies::JobPhase::finished) return;
+    notice_ = setup_.host_loss();
+    if (!notice_) return;
+    note_incident(now, notice_->text);
+    if (setup_.crew.agents) return;  // they are elsewhere
+    const std::chrono::milliseconds left =
+        notice_->at ? time_until(*notice_->at) : setup_.stop_within;
+    const Instant lost_at = now + clock_.scaled(std::max(left, std::chrono::milliseconds(0)));
+    for (const InstanceId machine : machines_) {
+        queue_->schedule(now, sim::Phase::environment, sim::LossTold{machine, lost_at});
+    }
+    for (std::uint32_t zone = 0; zone < setup_.zones; ++zone) {
+        queue_->schedule(now, sim::Phase::environment, sim::CapacityTold{ZoneId{zone}, 0});
+    }
 }
 
 // What is under way ends first, so that no step is torn; but half of the time is for saving.

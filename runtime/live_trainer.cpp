@@ -250,6 +250,7 @@ void LiveTrainer::roll_back() {
 
 bool LiveTrainer::start(InstanceId instance, Instant) {
     ++processes_;
+    machines_.insert(instance);
     to_start_[instance] = LiveClock::Wall::now() + deaths_.pause();
     start_those_due();
     return false;
@@ -266,6 +267,7 @@ void LiveTrainer::start_those_due() {
 
 void LiveTrainer::leave(InstanceId instance, bool lost, Instant) {
     std::erase(holders_, instance);
+    machines_.erase(instance);
     if (to_start_.erase(instance) > 0) {
         --processes_;
         return;
@@ -313,7 +315,7 @@ void LiveTrainer::take(const WorkerDied& event, Instant at) {
     if (event.was_member) member_died_ = true;
     if (event.expected) return;
     note_incident(at, fmt::format("worker {}: {}", index_of(event.worker), event.why));
-    deaths_.died(event.worker);
+    if (!event.host_gone) deaths_.died(event.worker);
     if (deaths_.hopeless()) {
         stop_because(
             fmt::format("{} workers in a row died, and nothing was won between; the last: {}",
@@ -373,6 +375,7 @@ void LiveTrainer::take(const GroupEntered& event, Instant at) {
     } else if (phase_ == policies::JobPhase::transition) {
         group_ = Group::held;
         ++transitions_;
+        if (setup_.crew.agents) note_agents(at, fmt::format("{} workers train", workers_));
         queue_->schedule(at, sim::Phase::completion, sim::TransitionEnded{});
     }
     if (phase_ == policies::JobPhase::checkpointing || boundary_wanted_) stand(at);
@@ -410,6 +413,38 @@ void LiveTrainer::take(const CheckpointFailed& event, Instant at) {
     if (boundary_wanted_) await_boundary(at);
 }
 
+void LiveTrainer::note_agents(Instant at, const std::string& what) {
+    record_->agents.push_back(fmt::format("{:.3f} s: {}", to_seconds(at.since_start()), what));
+}
+
+// What agents offer is what the market has, all of it in the first zone.
+void LiveTrainer::tell_places(Instant at) {
+    std::int32_t all = 0;
+    for (const auto& [agent, places] : places_) all += places;
+    queue_->schedule(at, sim::Phase::environment, sim::CapacityTold{ZoneId{0}, all});
+}
+
+void LiveTrainer::take(const AgentJoined& event, Instant at) {
+    note_agents(at, fmt::format("agent {} joined: {} slots", event.name, event.slots));
+    places_[event.agent] = event.slots;
+    tell_places(at);
+}
+
+void LiveTrainer::take(const AgentLeft& event, Instant at) {
+    note_agents(at, fmt::format("agent {} is gone: {}", event.name, event.why));
+    if (places_.erase(event.agent) > 0) tell_places(at);
+}
+
+// Where nobody knows when, as soon as anything may.
+void LiveTrainer::take(const AgentNoticed& event, Instant at) {
+    note_agents(at, fmt::format("agent {}: {}", event.name, event.text));
+    const Instant lost_at = at + clock_.scaled(event.left.value_or(setup_.stop_within));
+    for (const InstanceId worker : event.workers) {
+        queue_->schedule(at, sim::Phase::environment, sim::LossTold{worker, lost_at});
+    }
+    if (places_.erase(event.agent) > 0) tell_places(at);
+}
+
 void LiveTrainer::take(const CrewEvent& event, Instant at) {
     std::visit([&](const auto& one) { take(one, at); }, event);
     if (setup_.on_progress) setup_.on_progress(*record_);
@@ -443,6 +478,7 @@ bool LiveTrainer::wait(std::optional<Instant>) {
     constexpr WallTime longest = std::chrono::milliseconds(100);
     for (;;) {
         if (!take_reports()) return true;
+        hear_of_host(std::max(clock_.now(), queue_->now()));
         const auto due = queue_->next_at();
         const Instant now = clock_.now();
         if (ending_ || (due && *due <= now)) return true;
@@ -454,7 +490,7 @@ bool LiveTrainer::wait(std::optional<Instant>) {
             return true;
         }
         start_those_due();
-        if (!due && processes_ == 0) return false;
+        if (!due && processes_ == 0 && !setup_.crew.agents) return false;
         WallTime until_due = due ? clock_.wall(*due - now) : longest;
         for (const auto& [worker, start] : to_start_) {
             until_due = std::min<WallTime>(until_due, start - LiveClock::Wall::now());

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,7 @@ struct LiveRecord {
     std::vector<std::chrono::nanoseconds> checkpoint_times;
     std::vector<std::int64_t> saved_samples;  // what each checkpoint holds
     std::vector<std::string> incidents;       // deaths and failed saves, a sentence each
+    std::vector<std::string> agents;          // who joined, left and goes, and how many train then
     std::filesystem::path last_checkpoint;
     std::int64_t last_saved_step = 0;  // it holds all steps before this one
     std::string stopped;               // why the run was ended from outside the World; mostly empty
@@ -68,9 +71,11 @@ struct LiveSetup {
     // step and saves, within `stop_within` of wall time; at the second it ends at once.
     const std::atomic<int>* stop_requests = nullptr;
     std::chrono::milliseconds stop_within{20'000};
-    // Whether this machine, with all workers on it, is announced to be lost: then the run ends as
-    // if told to, and if the machine's end is nearer than `stop_within`, by then.
+    // Whether this machine, with all workers on it, is announced to be lost: the World hears of it
+    // as of any notice, and the run ends as if told to, `stop_within` before the machine does (at
+    // once, if nobody knows when).
     std::function<std::optional<HostNotice>()> host_loss;
+    std::uint32_t zones = 1;                             // of the market
     std::chrono::milliseconds first_pause{100};          // see LiveDeaths
     std::function<LiveClock::Wall::time_point()> wall;   // see LiveClock
     std::function<void(const LiveRecord&)> on_progress;  // whenever the record has grown
@@ -112,6 +117,7 @@ public:
     // Saves what those hold who have the present model, if it is not saved yet: whatever the crew
     // was about. Waits for it, within limits.
     void keep_model();
+    bool machine_goes() const { return notice_.has_value(); }  // the one that all of this is on
 
 private:
     // What the group is doing for us just now.
@@ -126,6 +132,11 @@ private:
     void take(const TransitionFailed& event, Instant at);
     void take(const CheckpointSaved& event, Instant at);
     void take(const CheckpointFailed& event, Instant at);
+    void take(const AgentJoined& event, Instant at);
+    void take(const AgentLeft& event, Instant at);
+    void take(const AgentNoticed& event, Instant at);
+    void note_agents(Instant at, const std::string& what);
+    void tell_places(Instant at);
     bool take_reports();  // false: an event of the queue is due before the next report
     void note_common_steps(const GroupEntered& event);
     void note_incident(Instant at, const std::string& what);
@@ -135,6 +146,7 @@ private:
     void stop_because(const std::string& why);
     bool must_stop();
     std::chrono::milliseconds told_to_stop();
+    void hear_of_host(Instant now);
     bool may_stop_now();
     bool hurried() const;
     void order_save();
@@ -180,6 +192,9 @@ private:
     Duration checkpoint_time_;  // the longest so far
     std::int64_t transitions_ = 0;
     int processes_ = 0;
+    std::map<std::uint32_t, int> places_;  // of each agent that starts workers
+    std::set<InstanceId> machines_;        // that the World holds
+    std::optional<HostNotice> notice_;     // to the machine that all of this is on
     LiveDeaths deaths_;
     std::map<InstanceId, LiveClock::Wall::time_point> to_start_;  // not before then
     kernels::StepReport last_report_;

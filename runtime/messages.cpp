@@ -16,6 +16,8 @@ namespace {
 // The fields of every struct, in their order on the wire.
 auto fields(Leave&) { return std::tie(); }
 auto fields(Ping&) { return std::tie(); }
+auto fields(AgentBeat&) { return std::tie(); }
+auto fields(Dismissal&) { return std::tie(); }
 auto fields(Activity& m) { return std::tie(m.phase, m.step, m.collectives); }
 auto fields(Hello& m) { return std::tie(m.protocol, m.worker, m.process, m.secret); }
 auto fields(Ready& m) { return std::tie(m.parameters, m.samples_per_epoch); }
@@ -67,6 +69,12 @@ auto fields(Hold& m) { return std::tie(m.epoch, m.number); }
 auto fields(Abandon& m) { return std::tie(m.epoch, m.inquiry, m.past_from); }
 auto fields(Save& m) { return std::tie(m.number, m.file); }
 auto fields(Inject& m) { return std::tie(m.fault); }
+auto fields(AgentHello& m) { return std::tie(m.protocol, m.slots, m.name); }
+auto fields(WorkerEnded& m) { return std::tie(m.worker, m.how); }
+auto fields(AgentNotice& m) { return std::tie(m.text, m.has_time, m.left_ns); }
+auto fields(AgentWelcome& m) { return std::tie(m.heartbeat_ns); }
+auto fields(StartWorker& m) { return std::tie(m.worker, m.arguments, m.invitation); }
+auto fields(EndWorker& m) { return std::tie(m.worker); }
 
 // Both come from elsewhere: a field added there must be added here.
 static_assert(sizeof(kernels::StepWord) == 136);

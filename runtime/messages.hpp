@@ -1,4 +1,4 @@
-// messages.hpp — what coordinator and workers say to each other, and its form on the wire.
+// messages.hpp — what coordinator, workers and agents say to each other, and its form on the wire.
 //
 // A frame is a length (u32: the bytes after it), a type (u8) and the fields of one struct in their
 // order, little-endian; texts and lists carry their count as a u32. Decoding distrusts every byte:
@@ -23,7 +23,7 @@
 
 namespace ukemi::runtime {
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 inline constexpr std::size_t frame_bytes_max = std::size_t{4} << 20;
 // A stranger may send no more than a Hello needs before it has shown the secret.
 inline constexpr std::size_t hello_bytes_max = 64;
@@ -195,10 +195,42 @@ struct Inject {
     Fault fault = Fault::close_sockets;
 };
 
+// ---- an agent to the coordinator ----------------------------------------------------------------
+struct AgentHello {  // the first frame of a connection
+    std::uint32_t protocol = protocol_version;
+    std::uint32_t slots = 0;  // workers at once
+    std::string name;         // at most 40 bytes
+};
+struct AgentBeat {};
+struct WorkerEnded {
+    std::uint32_t worker = 0;
+    std::string how;
+};
+struct AgentNotice {  // its machine will be taken
+    std::string text;
+    bool has_time = false;
+    std::int64_t left_ns = 0;
+};
+
+// ---- the coordinator to an agent ----------------------------------------------------------------
+struct AgentWelcome {
+    std::int64_t heartbeat_ns = 0;
+};
+struct StartWorker {
+    std::uint32_t worker = 0;
+    std::string arguments;   // of the agent's own program, one a line
+    std::string invitation;  // text_of
+};
+struct EndWorker {
+    std::uint32_t worker = 0;
+};
+struct Dismissal {};  // the run is over
+
 using Message =
     std::variant<Hello, Ready, Heartbeat, OwnAddress, Entered, NotEntered, StepFinished, Standing,
                  StepFailed, Status, Saved, NotSaved, Trouble, Welcome, Transition, Peers, Commit,
-                 Discard, Run, Hold, Abandon, Save, Leave, Ping, Inject>;
+                 Discard, Run, Hold, Abandon, Save, Leave, Ping, Inject, AgentHello, AgentBeat,
+                 WorkerEnded, AgentNotice, AgentWelcome, StartWorker, EndWorker, Dismissal>;
 
 // The whole frame, with its length. A message that does not fit into a frame breaks an invariant:
 // what is sent is bounded by what this side holds.

@@ -72,6 +72,10 @@ TakenInvitation invitation_of(const char* rendezvous, const char* worker, const 
     return {Invitation{*address, *number, *parsed}, {}};
 }
 
+constexpr std::string_view agent_identity = "ukemi agent";
+constexpr std::size_t agent_name_bytes_max = 40;
+constexpr std::uint32_t agent_slots_max = 4096;
+
 // Whose key a worker shows.
 std::string identity_of(std::uint32_t worker) { return fmt::format("ukemi worker {}", worker); }
 
@@ -135,8 +139,10 @@ std::string text_of(const Invitation& invitation) {
     return fmt::format("{}\n", fmt::join(environment_of(invitation), "\n"));
 }
 
-Connection accept_invitation(const Invitation& invitation) {
-    FileDescriptor socket = connecting_socket(invitation.address);
+namespace {
+
+FileDescriptor connected_socket(const SocketAddress& address) {
+    FileDescriptor socket = connecting_socket(address);
     pollfd connected{socket.get(), POLLOUT, 0};
     int error = 0;
     socklen_t size = sizeof error;
@@ -147,21 +153,39 @@ Connection accept_invitation(const Invitation& invitation) {
     ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     errno = error;
     if (error != 0) fail("connect");
-    const std::string identity = identity_of(invitation.worker);
-    const kernels::PresharedKey key = kernels::derived_key(invitation.secret, identity);
-    Connection connection(kernels::SecureStream(std::move(socket), identity, key), frame_bytes_max);
-    Hello hello;
-    hello.worker = invitation.worker;
-    hello.process = ::getpid();
+    return socket;
+}
+
+Connection introduced(const SocketAddress& to, const std::string& identity, const Secret& secret,
+                      const Message& hello) {
+    const kernels::PresharedKey key = kernels::derived_key(secret, identity);
+    Connection connection(kernels::SecureStream(connected_socket(to), identity, key),
+                          frame_bytes_max);
     if (connection.send(hello)) fail("send");
     return connection;
 }
 
-Door::Door(const SocketAddress& host, Kind kind)
+}  // namespace
+
+Connection accept_invitation(const Invitation& invitation) {
+    Hello hello;
+    hello.worker = invitation.worker;
+    hello.process = ::getpid();
+    return introduced(invitation.address, identity_of(invitation.worker), invitation.secret, hello);
+}
+
+Connection join_as_agent(const SocketAddress& coordinator, const Secret& secret,
+                         const AgentHello& hello) {
+    return introduced(coordinator, std::string(agent_identity), secret, hello);
+}
+
+Door::Door(const SocketAddress& host, Kind kind, const std::optional<Secret>& agents)
     : kind_(kind),
       listening_(listening_socket(host)),
       address_(SocketAddress::of_socket(listening_.get())),
-      secret_(random_secret()) {
+      secret_(random_secret()),
+      agents_(agents) {
+    INVARIANT(kind == Kind::secure || !agents);
     INVARIANT(kind == Kind::secure || host.is_loopback());
 }
 
@@ -203,6 +227,9 @@ void Door::accept_all(Moment now) {
 Connection Door::connection_of(FileDescriptor socket) const {
     if (kind_ == Kind::plain) return {std::move(socket), hello_bytes_max};
     const auto key_of = [this](std::string_view identity) -> std::optional<kernels::PresharedKey> {
+        if (identity == agent_identity) {
+            return agents_ ? std::optional(kernels::derived_key(*agents_, identity)) : std::nullopt;
+        }
         return kernels::derived_key(secret_, identity);
     };
     return {kernels::SecureStream(std::move(socket), key_of), hello_bytes_max};
@@ -212,6 +239,22 @@ bool Door::is_ours(const Hello& hello, const Connection& connection) const {
     if (hello.protocol != protocol_version) return false;
     if (kind_ == Kind::plain) return same_secret(hello.secret, secret_);
     return connection.identity() == identity_of(hello.worker);
+}
+
+bool Door::is_ours(const AgentHello& hello, const Connection& connection) const {
+    return hello.protocol == protocol_version && connection.identity() == agent_identity &&
+           agents_ && hello.slots > 0 && hello.slots <= agent_slots_max && !hello.name.empty() &&
+           hello.name.size() <= agent_name_bytes_max;
+}
+
+std::optional<Door::Guest> Door::guest_of(const Message& message, Connection& connection) const {
+    const auto enter = [&](const auto* hello) -> std::optional<Guest> {
+        if (hello == nullptr || !is_ours(*hello, connection)) return std::nullopt;
+        connection.trust();
+        return Guest{*hello, std::move(connection)};
+    };
+    if (auto worker = enter(std::get_if<Hello>(&message))) return worker;
+    return enter(std::get_if<AgentHello>(&message));
 }
 
 std::vector<Door::Guest> Door::admit(Moment now) {
@@ -230,10 +273,9 @@ std::vector<Door::Guest> Door::admit(Moment now) {
             if (!problem && now < stranger.deadline) waiting.push_back(std::move(stranger));
             continue;
         }
-        const auto* hello = std::get_if<Hello>(&messages.front());
-        if (hello == nullptr || !is_ours(*hello, stranger.connection)) continue;
-        stranger.connection.trust();
-        guests.push_back({*hello, std::move(stranger.connection)});
+        if (auto guest = guest_of(messages.front(), stranger.connection)) {
+            guests.push_back(std::move(*guest));
+        }
     }
     strangers_ = std::move(waiting);
     return guests;

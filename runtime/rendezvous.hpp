@@ -1,9 +1,10 @@
 // rendezvous.hpp — where workers find their coordinator, and how strangers are kept out.
 //
 // The coordinator listens on 127.0.0.1 unless it is given an address, at a port of the system's
-// choice. A new connection is a stranger until it has shown that it has the secret, which is never
-// sent, and said who it is; it has some seconds for that. Strangers share a few places, and nothing
-// waits for them: they cannot hold up a worker. What comes after is encrypted.
+// choice unless agents shall find it. A new connection is a stranger until it has shown that it has
+// the secret, which is never sent, and said who it is; it has some seconds for that. Strangers
+// share a few places, and nothing waits for them: they cannot hold up a worker. What comes after is
+// encrypted.
 //
 // Only workers of a script, whose language has no such connections, send the secret itself: to a
 // door on 127.0.0.1 that is `plain`.
@@ -16,6 +17,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/socket_address.hpp"
@@ -50,11 +52,16 @@ std::string text_of(const Invitation& invitation);
 // Connects and sends the Hello. Throws std::system_error.
 Connection accept_invitation(const Invitation& invitation);
 
+// The same for an agent, which has a secret of its own from its user.
+Connection join_as_agent(const SocketAddress& coordinator, const Secret& secret,
+                         const AgentHello& hello);
+
 class Door {
 public:
     enum class Kind : std::uint8_t { secure, plain };
-    // Listens at that host (its port is not used); std::system_error if it cannot.
-    Door(const SocketAddress& host, Kind kind);
+    // Listens there; std::system_error if it cannot. `agents`: those with that secret may join, by
+    // a secure door.
+    Door(const SocketAddress& host, Kind kind, const std::optional<Secret>& agents = {});
     const SocketAddress& address() const { return address_; }
     const Secret& secret() const { return secret_; }
 
@@ -62,7 +69,7 @@ public:
     Moment next_deadline() const;  // of the strangers; Moment::max() if there are none
 
     struct Guest {
-        Hello hello;
+        std::variant<Hello, AgentHello> hello;
         Connection connection;
     };
     // Lets in who has shown the secret, and shows out who has not in time. Does not wait.
@@ -77,10 +84,14 @@ private:
     void accept_all(Moment now);
     Connection connection_of(FileDescriptor socket) const;
     bool is_ours(const Hello& hello, const Connection& connection) const;
+    bool is_ours(const AgentHello& hello, const Connection& connection) const;
+    // Takes the stranger's first message; who has shown that he is one of ours becomes a guest.
+    std::optional<Guest> guest_of(const Message& message, Connection& connection) const;
     Kind kind_;
     FileDescriptor listening_;
     SocketAddress address_;
     Secret secret_;
+    std::optional<Secret> agents_;
     std::vector<Stranger> strangers_;  // the oldest first
     Moment closed_until_{};            // after the system had no descriptor left
 };

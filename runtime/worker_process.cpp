@@ -35,7 +35,7 @@ struct Prepared {
 
 bool is_ours(std::string_view setting) {
     return setting.starts_with("UKEMI_RENDEZVOUS=") || setting.starts_with("UKEMI_WORKER=") ||
-           setting.starts_with("UKEMI_SECRET=");
+           setting.starts_with("UKEMI_SECRET=") || setting.starts_with("UKEMI_AGENT_SECRET=");
 }
 
 Prepared prepare(const ProcessOrder& order) {
@@ -78,7 +78,7 @@ FileDescriptor pipe_with(std::string_view text) {
 }
 
 [[noreturn]] void become_worker(const Prepared& prepared, std::optional<int> core, pid_t parent,
-                                int error_pipe, int input) {
+                                int error_pipe, int input, int output) {
     // A parent that is gone before prctl would never be noticed: hence the second look.
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) give_up(error_pipe);
     sigset_t none;
@@ -97,7 +97,7 @@ FileDescriptor pipe_with(std::string_view text) {
     }
     if (input < 0) input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (input < 0 || ::dup2(input, STDIN_FILENO) < 0) give_up(error_pipe);
-    if (::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) give_up(error_pipe);
+    if (::dup2(output < 0 ? STDERR_FILENO : output, STDOUT_FILENO) < 0) give_up(error_pipe);
     ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     ::execvpe(prepared.argv.front(), prepared.argv.data(), prepared.environment.data());
     give_up(error_pipe);
@@ -117,7 +117,9 @@ WorkerProcess::WorkerProcess(const ProcessOrder& order) {
     const FileDescriptor input = pipe_with(order.input);
     const pid_t parent = ::getpid();
     process_ = ::fork();
-    if (process_ == 0) become_worker(prepared, order.core, parent, error_pipe.get(), input.get());
+    if (process_ == 0) {
+        become_worker(prepared, order.core, parent, error_pipe.get(), input.get(), order.output);
+    }
     if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
     watch_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)));
 }
@@ -130,8 +132,8 @@ WorkerProcess::~WorkerProcess() {
 }
 
 // Until it is reaped, the number cannot belong to anybody else.
-void WorkerProcess::send_signal(int signal) {
-    if (process_ > 0) ::kill(process_, signal);
+void WorkerProcess::kill() {
+    if (process_ > 0) ::kill(process_, SIGKILL);
 }
 
 std::string WorkerProcess::sentence(int status) {

@@ -33,6 +33,7 @@ public:
                                       at ? " at " + utc_text(*at) : ""),
                           at, true};
     }
+    bool is_near() const override { return true; }
 
 private:
     std::filesystem::path file_;

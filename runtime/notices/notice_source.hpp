@@ -24,6 +24,8 @@ public:
     // What is announced now, if anything is. Throws std::exception, one line, if nobody answers, or
     // not as documented: that announces nothing.
     virtual std::optional<HostNotice> ask() = 0;
+    // It costs nobody anything to be asked often.
+    virtual bool is_near() const { return false; }
 };
 
 struct NoticeSourceEntry {

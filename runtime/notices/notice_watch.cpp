@@ -1,5 +1,6 @@
 #include "runtime/notices/notice_watch.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -10,7 +11,7 @@ namespace ukemi::runtime {
 NoticeWatch::NoticeWatch(std::vector<std::unique_ptr<NoticeSource>> sources,
                          std::chrono::milliseconds pause)
     : pause_(pause) {
-    for (auto& source : sources) sources_.push_back({std::move(source), {}});
+    for (auto& source : sources) sources_.push_back({std::move(source), {}, {}});
     if (!sources_.empty()) thread_ = std::thread([this] { watch(); });
 }
 
@@ -50,9 +51,17 @@ void NoticeWatch::ask(Watched& one) {
 
 void NoticeWatch::watch() {
     for (;;) {
-        for (Watched& one : sources_) ask(one);
+        auto next = std::chrono::steady_clock::now() + pause_;
+        for (Watched& one : sources_) {
+            const auto now = std::chrono::steady_clock::now();
+            if (one.next <= now) {
+                ask(one);
+                one.next = now + (one.source->is_near() ? std::min(near_pause, pause_) : pause_);
+            }
+            next = std::min(next, one.next);
+        }
         std::unique_lock lock(mutex_);
-        if (wakes_.wait_for(lock, pause_, [this] { return ends_; })) return;
+        if (wakes_.wait_until(lock, next, [this] { return ends_; })) return;
         if (loss_) return;
     }
 }

@@ -18,6 +18,7 @@ class NoticeWatch {
 public:
     // As often as the providers recommend.
     static constexpr std::chrono::milliseconds usual_pause{5000};
+    static constexpr std::chrono::milliseconds near_pause{200};
 
     NoticeWatch(std::vector<std::unique_ptr<NoticeSource>> sources,
                 std::chrono::milliseconds pause = usual_pause);
@@ -35,6 +36,7 @@ private:
     struct Watched {
         std::unique_ptr<NoticeSource> source;
         std::string said;  // last, so that nothing is said twice in a row
+        std::chrono::steady_clock::time_point next;
     };
     void watch();
     void ask(Watched& one);

@@ -14,7 +14,8 @@ std::string_view event_kind(const Event& event) {
         "plan_due",         "clock_ticked",   "asked_again",      "settled",
         "gave_up",          "worker_started", "worker_failed",    "plan_agreed",
         "step_reached",     "launch_failed",  "lifetime_over",    "zone_gives_again",
-        "phase_began",      "meeting_over",   "machines_taken"};
+        "phase_began",      "meeting_over",   "machines_taken",   "capacity_told",
+        "price_told",       "loss_told"};
     return names[event.index()];
 }
 

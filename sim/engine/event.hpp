@@ -59,12 +59,26 @@ struct MeetingOver {   // of machines in pipelines, at which they find their pla
 struct MachinesTaken {  // recorded ones of a zone: their losses are announced now
     ZoneId zone;
 };
+// Of a market that is no record, but happens: somebody says so just now.
+struct CapacityTold {  // so many places, for either market
+    ZoneId zone;
+    std::int32_t capacity = 0;
+};
+struct PriceTold {  // of a spot machine
+    ZoneId zone;
+    Price price;
+};
+struct LossTold {  // a provider's notice
+    InstanceId instance;
+    Instant lost_at;
+};
 
-using Event = std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost,
-                           TransitionEnded, CheckpointDue, CheckpointEnded, WorkFinished, PlanDue,
-                           ClockTicked, AskedAgain, Settled, GaveUp, WorkerStarted, WorkerFailed,
-                           PlanAgreed, StepReached, LaunchFailed, LifetimeOver, ZoneGivesAgain,
-                           PhaseBegan, MeetingOver, MachinesTaken>;
+using Event =
+    std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost, TransitionEnded,
+                 CheckpointDue, CheckpointEnded, WorkFinished, PlanDue, ClockTicked, AskedAgain,
+                 Settled, GaveUp, WorkerStarted, WorkerFailed, PlanAgreed, StepReached,
+                 LaunchFailed, LifetimeOver, ZoneGivesAgain, PhaseBegan, MeetingOver, MachinesTaken,
+                 CapacityTold, PriceTold, LossTold>;
 
 std::string_view event_kind(const Event& event);  // "capacity_changed", …
 // The number that an event carries (a zone, an instance), or −1.

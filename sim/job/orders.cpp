@@ -39,8 +39,8 @@ bool to_be_replaced(const Plan& plan, const Instance& instance) {
 }  // namespace
 
 std::vector<FleetLine> requests(const Plan& plan, std::span<const Instance> fleet,
-                                std::span<const std::int32_t> spot_room, std::int32_t workers_min) {
-    INVARIANT(spot_room.size() == plan.fleet.size());
+                                std::span<const std::int32_t> room, std::int32_t workers_min) {
+    INVARIANT(room.size() == plan.fleet.size());
     std::vector<FleetLine> missing = wanted_lines(plan);
     std::int64_t will_be = 0;
     for (const Instance& one : fleet) {
@@ -48,10 +48,11 @@ std::vector<FleetLine> requests(const Plan& plan, std::span<const Instance> flee
         if (FleetLine* line = line_for(missing, one.zone, one.market)) --line->count;
         ++will_be;
     }
-    for (std::size_t number = 0; number < spot_room.size(); ++number) {
-        if (plan.fleet[number].market != Market::spot) continue;
-        FleetLine* line = line_for(missing, plan.fleet[number].zone, Market::spot);
-        line->count = std::min(line->count, spot_room[number]);
+    for (std::size_t number = 0; number < room.size(); ++number) {
+        const Market market = plan.fleet[number].market;
+        if (market == Market::none) continue;
+        FleetLine* line = line_for(missing, plan.fleet[number].zone, market);
+        line->count = std::min(line->count, room[number]);
     }
     for (FleetLine& line : missing) {
         line.count = std::max(line.count, 0);

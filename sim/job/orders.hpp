@@ -15,13 +15,13 @@
 namespace ukemi::sim {
 
 // What is to be launched now: lines of the Plan with the count that lacks, perhaps zero, one for
-// each zone and market. `spot_room` says for each line of the Plan how many spot instances its zone
-// gives for its bid; on-demand is always sold. Who retires, is announced to be lost or is to be
-// replaced does not count as there. A job that cannot grow and shrink wants all its instances or
-// none (a gang): fewer than `workers_min` would only be paid for, so nothing is launched then.
+// each zone and market. `room` says for each line of the Plan how many more instances its zone
+// gives (for its bid). Who retires, is announced to be lost or is to be replaced does not count as
+// there. A job that cannot grow and shrink wants all its instances or none (a gang): fewer than
+// `workers_min` would only be paid for, so nothing is launched then.
 std::vector<policies::FleetLine> requests(const policies::Plan& plan,
                                           std::span<const Instance> fleet,
-                                          std::span<const std::int32_t> spot_room,
+                                          std::span<const std::int32_t> room,
                                           std::int32_t workers_min);
 
 // Sets `retiring` of every instance, and nothing else. Where the Plan wants fewer than there are,

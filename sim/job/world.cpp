@@ -43,7 +43,7 @@ World::World(WorldSetup setup)
       market_(*setup_.market),
       oracle_(*setup_.market),
       controller_(controller_setup(setup_, oracle_)),
-      fleet_(market_, ledger_, queue_, setup_.seed),
+      fleet_(market_, ledger_, queue_, setup_.seed, setup_.provider),
       zones_(market_, fleet_, queue_) {
     if (setup_.make_trainer) {
         trainer_ = setup_.make_trainer(controller_, ledger_, queue_);
@@ -64,6 +64,7 @@ World::World(WorldSetup setup)
 records::RunResult World::run() {
     for (std::uint32_t number = 0; number < market_.zone_count(); ++number) {
         seen_.zones[number].zone = ZoneId{number};
+        if (setup_.places) market_.tell_capacity(ZoneId{number}, *setup_.places);
         seen_.zones[number].speed_per_mille = setup_.market->zones[number].speed_per_mille;
     }
     zones_.begin();
@@ -98,6 +99,8 @@ records::RunResult World::run() {
 // A market that stays as it is, a group that waits, no machine on its way, and policies that wait
 // for nothing but the market: their clock alone tells them nothing new once the deadline is over.
 bool World::is_stuck() {
+    if (setup_.places || setup_.provider != nullptr)
+        return false;  // they may bring what is missing
     const bool has_clock = job_.tick > Duration{};
     std::size_t without_effect = 0;
     if (job_.give_up_at < Instant::never()) ++without_effect;
@@ -115,9 +118,11 @@ bool World::is_stuck() {
 records::RunResult World::broken_off() {
     records::RunResult so_far = result();
     so_far.finished = so_far.deadline_met = false;
-    so_far.cost = in_all(fleet_.metered(queue_.now()), egress_);
+    so_far.cost = spent_by(queue_.now());
     return so_far;
 }
+
+Dollars World::spent_by(Instant now) const { return in_all(fleet_.metered(now), egress_); }
 
 void World::note(policies::EventKind kind) {
     pending_kind_ = std::max(pending_kind_, kind);
@@ -140,7 +145,7 @@ void World::observe() {
     seen_.spot_held = fleet_.spot_held();
     seen_.on_demand_held = fleet_.on_demand_held();
     seen_.on_demand_price = market_.on_demand_price(ZoneId{0});
-    seen_.spent = in_all(fleet_.metered(now), egress_);
+    seen_.spent = spent_by(now);
     seen_.spot_losses = fleet_.revocations();
     seen_.spot_loss_events = fleet_.revocation_events();
     seen_.spot_time = fleet_.spot_time(now);
@@ -163,9 +168,9 @@ void World::observe() {
     trainer_->observe(seen_);
     show_ages();
     seen_.notices.clear();
-    if (market_.data().notice <= Duration{}) return;
+    const bool all = market_.data().notice > Duration{};
     for (const Instance& instance : fleet_.instances()) {
-        if (instance.announced()) {
+        if (instance.announced() && (all || instance.told)) {
             seen_.notices.push_back({instance.id, instance.zone, *instance.lost_at});
         }
     }

@@ -43,6 +43,8 @@ struct WorldSetup {
     const JobSpec* job = nullptr;        // outlives the world
     std::vector<std::unique_ptr<policies::Policy>> policies;
     bool oracle = false;
+    Provider* provider = nullptr;  // asked for machines in place of the market; outlives the world
+    std::optional<std::int32_t> places;  // that a zone has until it is told: see CapacityTold
     policies::Capabilities
         capabilities;          // simulated_capabilities, unless a MakeTrainer says otherwise
     MakeTrainer make_trainer;  // empty: a simulated group
@@ -67,7 +69,8 @@ public:
     // After run() has thrown: what was counted until then. The cost is what the meters show; held
     // time and its causes are of instances that were given back already.
     records::RunResult broken_off();
-    std::size_t bytes_held() const;  // by what grows: events, instances, leases, the timeline
+    Dollars spent_by(Instant now) const;  // what the meters show
+    std::size_t bytes_held() const;       // by what grows: events, instances, leases, the timeline
 
 private:
     // Events (world_events.cpp).
@@ -165,7 +168,7 @@ private:
     std::vector<Price> last_bids_;              // by zone, of the last line there
     std::vector<policies::Plan> plans_of_now_;  // committed at this very instant
     Instant plans_of_now_at_;
-    std::vector<std::int32_t> spot_room_;      // kept for its memory
+    std::vector<std::int32_t> room_;           // kept for its memory
     std::vector<InstanceId> members_ids_;      // kept for its memory
     std::vector<std::int32_t> member_speeds_;  // kept for its memory
     PhaseMeter meter_;

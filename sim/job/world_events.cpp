@@ -7,7 +7,7 @@
 namespace ukemi::sim {
 
 void World::heed(const ZoneNews& news) {
-    if (news.announced > 0 && market_.data().notice > Duration{}) {
+    if (news.announced > 0 && (news.told || market_.data().notice > Duration{})) {
         note(policies::EventKind::revocation_notice);
         save_before_loss();
     }

@@ -13,14 +13,17 @@ void World::acquire() {
     const Instant now = queue_.now();
     const policies::Plan& plan = controller_.plan();
     fleet_.let_machines_come(now);
-    spot_room_.clear();
+    room_.clear();
     for (const policies::FleetLine& line : plan.fleet) {
         const bool spot = line.market == policies::Market::spot;
-        spot_room_.push_back(spot ? fleet_.spot_room(line.zone, line.bid, now) : 0);
+        room_.push_back(spot ? fleet_.spot_room(line.zone, line.bid, now)
+                             : fleet_.on_demand_room(line.zone));
     }
     for (const policies::FleetLine& line :
-         requests(plan, fleet_.instances(), spot_room_, rules_.workers_min)) {
+         requests(plan, fleet_.instances(), room_, rules_.workers_min)) {
         for (std::int32_t more = line.count; more > 0; --more) {
+            // Lines of both markets may share the places that they were told of.
+            if (market_.is_told(line.zone) && fleet_.on_demand_room(line.zone) == 0) break;
             check_launches();
             fleet_.launch(line.zone, line.market, line.bid, now);
             Instance& newest = fleet_.instances().back();

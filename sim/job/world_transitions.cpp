@@ -53,7 +53,8 @@ void World::release(InstanceId id, bool lost) {
     const bool was_held = instance->ready;
     const ZoneId zone = instance->zone;
     if (was_held && !instance->started) end_spawn(*instance);
-    if (was_held && instance->announced() && market_.data().notice > Duration{}) {
+    const bool by_record = market_.data().notice > Duration{} && !instance->told;
+    if (was_held && instance->announced() && by_record) {
         meter_.notice_ended(*instance, market_.data().notice, now);
     }
     const Instant refused_before = fleet_.spot_refused_until(zone);

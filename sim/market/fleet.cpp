@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/market/lease_bill.hpp"
 
 namespace ukemi::sim {
 
-Fleet::Fleet(const SpotMarket& market, records::Ledger& ledger, RunQueue& queue, std::uint64_t seed)
+Fleet::Fleet(const SpotMarket& market, records::Ledger& ledger, RunQueue& queue, std::uint64_t seed,
+             Provider* provider)
     : market_(&market),
       ledger_(&ledger),
       queue_(&queue),
+      provider_(provider),
       refused_until_(market.zone_count()),
       counts_(market.zone_count()),
       meters_(market.zone_count()) {
@@ -86,11 +89,25 @@ std::int32_t Fleet::spot_room(ZoneId zone, Price bid, Instant now) const {
         if (market_->spot_price(zone) > most_paid(zone, bid)) return 0;
         if (market_->price_changes_at(zone) <= now) return 0;  // asked again when it has
     }
+    if (market_->is_told(zone)) return told_room(zone);
     const Counts& held = counts(zone);
     const std::int32_t room = market_->spot_capacity(zone) - held.spot_held - held.spot_pending;
     if (!is_recorded(zone)) return room;
     const auto free = recorded_[ukemi::index_of(zone)].free_count();
     return std::min(room, static_cast<std::int32_t>(free));
+}
+
+std::int32_t Fleet::on_demand_room(ZoneId zone) const {
+    return market_->is_told(zone) ? told_room(zone) : std::numeric_limits<std::int32_t>::max();
+}
+
+// Those that are announced to go have lost their places already.
+std::int32_t Fleet::told_room(ZoneId zone) const {
+    const auto takes_place = [&](const Instance& one) {
+        return one.zone == zone && !one.announced();
+    };
+    const auto taken = std::ranges::count_if(instances_, takes_place);
+    return std::max(market_->spot_capacity(zone) - static_cast<std::int32_t>(taken), 0);
 }
 
 bool Fleet::is_recorded(ZoneId zone) const {
@@ -161,6 +178,12 @@ void Fleet::launch(ZoneId zone, policies::Market market, Price bid, Instant now)
         instance.machine = recorded_[ukemi::index_of(zone)].take_free();
     }
     ++launches_;
+    if (provider_ != nullptr) {
+        count(instance, +1, now);
+        instances_.push_back(instance);
+        provider_->ask(instance, now);
+        return;
+    }
     const MarketRules& rules = market_->data().rules;
     const Duration provisioning = market_->data().provisioning;
     const bool fails = market == policies::Market::spot && rules.launch_failure > 0 &&
@@ -254,6 +277,7 @@ void Fleet::release(InstanceId id, Instant now, bool run_is_over) {
     Instance* instance = find(id);
     INVARIANT(instance != nullptr);
     queue_->cancel(instance->due);
+    if (provider_ != nullptr) provider_->give_back(id, now);
     // Given back because of the announcement: taken all the same. A job that is over would have
     // given it back in any case.
     const bool makes_way = instance->announced() && !run_is_over;
@@ -273,7 +297,7 @@ void Fleet::release(InstanceId id, Instant now, bool run_is_over) {
 }
 
 std::int32_t Fleet::revoke_excess(ZoneId zone, Instant now) {
-    if (is_recorded(zone)) return 0;
+    if (is_recorded(zone) || market_->is_told(zone)) return 0;  // who goes is told, too
     const std::int32_t capacity = market_->spot_capacity(zone);
     if (counts(zone).spot_held + counts(zone).spot_pending <= capacity) return 0;
     std::vector<InstanceId> pending;
@@ -312,6 +336,21 @@ void Fleet::take(Instance& instance, Instant lost_at) {
     instance.lost_at = lost_at;
     instance.unannounced = !notice_arrives(instance.zone);
     instance.due = queue_->schedule(lost_at, Phase::environment, InstanceLost{instance.id});
+}
+
+bool Fleet::loss_told(InstanceId id, Instant lost_at, Instant now) {
+    Instance* const instance = find(id);
+    if (instance == nullptr || instance->announced()) return false;
+    if (!instance->ready) {
+        release(id, now);
+        return false;
+    }
+    queue_->cancel(instance->due);
+    instance->lost_at = std::max(lost_at, now);
+    instance->told = true;
+    instance->unannounced = false;
+    instance->due = queue_->schedule(*instance->lost_at, Phase::environment, InstanceLost{id});
+    return true;
 }
 
 bool Fleet::lifetime_over(Instance& instance) {

@@ -31,6 +31,7 @@ struct Instance {
     bool detached = false;           // was in the group and holds its machine, but not its place
     bool retiring = false;           // to be released once its replacement is there
     bool unannounced = false;        // its loss comes without a notice: nobody knows of it yet
+    bool told = false;               // its loss is a provider's word and no record
     std::optional<Instant> lost_at;  // decided
     std::int32_t speed_per_mille = 1000;  // of what the market promises
     Price bid;
@@ -45,6 +46,15 @@ struct Instance {
     bool announced() const { return lost_at && !unannounced; }
 };
 
+// Who is asked for machines where no record says what is to be had.
+class Provider {
+public:
+    virtual ~Provider() = default;
+    // InstanceReady or LaunchFailed follows, unless it is given back before.
+    virtual void ask(const Instance& wanted, Instant now) = 0;
+    virtual void give_back(InstanceId instance, Instant now) = 0;  // or it is taken
+};
+
 class Fleet {
 public:
     struct Counts {  // of one zone
@@ -54,7 +64,9 @@ public:
         std::int32_t on_demand_pending = 0;
     };
 
-    Fleet(const SpotMarket& market, records::Ledger& ledger, RunQueue& queue, std::uint64_t seed);
+    // Without a provider the market gives what it has. All outlive it.
+    Fleet(const SpotMarket& market, records::Ledger& ledger, RunQueue& queue, std::uint64_t seed,
+          Provider* provider = nullptr);
 
     std::span<Instance> instances() { return instances_; }
     std::span<const Instance> instances() const { return instances_; }
@@ -74,6 +86,8 @@ public:
     // How many more spot instances the zone would give now for that bid (zero: the on-demand
     // price).
     std::int32_t spot_room(ZoneId zone, Price bid, Instant now) const;
+    // On-demand is always sold, but where the places of both markets have been told.
+    std::int32_t on_demand_room(ZoneId zone) const;
     // What a policy may count on: what the zone carries, or only what is there already while the
     // provider refuses more or asks for more than this bid. A loss that comes without a notice is
     // not shown before it is there.
@@ -91,6 +105,9 @@ public:
     void launch_failed(InstanceId id, Instant now);
     // Its age has come: announces its loss. False if nobody learns of it.
     bool lifetime_over(Instance& instance);
+    // A provider says when it takes this one. False if that was known, or it was not there yet:
+    // then it will not come.
+    bool loss_told(InstanceId id, Instant lost_at, Instant now);
     // It is given back, or it was announced and its time has come: gone, and billed, either way.
     // One that was announced counts as a revocation, unless the run is over before its time comes.
     void release(InstanceId id, Instant now, bool run_is_over = false);
@@ -110,6 +127,7 @@ private:
     void take(Instance& instance, Instant lost_at);
     bool notice_arrives(ZoneId zone);
     bool is_recorded(ZoneId zone) const;
+    std::int32_t told_room(ZoneId zone) const;
     void count(const Instance& instance, std::int32_t change, Instant now);
     void erase(InstanceId id);
     std::int32_t speed_of(const Instance& instance);
@@ -117,6 +135,7 @@ private:
     const SpotMarket* market_;
     records::Ledger* ledger_;
     RunQueue* queue_;
+    Provider* provider_;
     std::vector<RandomStream> victims_;   // a stream a zone
     std::vector<RandomStream> notices_;   // a stream a zone
     std::vector<RandomStream> failures_;  // a stream a zone

@@ -85,23 +85,34 @@ SpotMarket::SpotMarket(const MarketData& data) : data_(&data) {
     zones_.reserve(data.zones.size());
     for (const ZoneData& zone : data.zones) {
         zones_.push_back({CapacityCursor(zone.launchable, data.after_last_row, true),
+                          {},
                           PriceCursor(zone.spot_price, data.after_last_row, false),
+                          {},
                           {},
                           {}});
     }
 }
 
-void SpotMarket::advance_price(ZoneId zone, Instant now) {
+void SpotMarket::meter(ZoneId zone, Instant now) {
     Zone& one = at(zone);
-    one.metered.add(one.price.value(), now - one.metered_to);
+    one.metered.add(spot_price(zone), now - one.metered_to);
     one.metered_to = now;
-    one.price.advance();
+}
+
+void SpotMarket::advance_price(ZoneId zone, Instant now) {
+    meter(zone, now);
+    at(zone).price.advance();
+}
+
+void SpotMarket::tell_price(ZoneId zone, Price price, Instant now) {
+    meter(zone, now);
+    at(zone).told_price = price;
 }
 
 Charge SpotMarket::spot_meter(ZoneId zone, Instant now) const {
     const Zone& one = at(zone);
     Charge charge = one.metered;
-    charge.add(one.price.value(), now - one.metered_to);
+    charge.add(spot_price(zone), now - one.metered_to);
     return charge;
 }
 

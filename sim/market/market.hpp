@@ -125,8 +125,17 @@ public:
 
     std::size_t zone_count() const { return zones_.size(); }
     const MarketData& data() const { return *data_; }
-    std::int32_t spot_capacity(ZoneId zone) const { return at(zone).capacity.value(); }
-    Price spot_price(ZoneId zone) const { return at(zone).price.value(); }
+    std::int32_t spot_capacity(ZoneId zone) const {
+        return at(zone).told.value_or(at(zone).capacity.value());
+    }
+    // From now on the zone has so many places for machines of either market, whatever the record
+    // says.
+    void tell_capacity(ZoneId zone, std::int32_t capacity) { at(zone).told = capacity; }
+    void tell_price(ZoneId zone, Price price, Instant now);  // the same for what it charges
+    bool is_told(ZoneId zone) const { return at(zone).told.has_value(); }
+    Price spot_price(ZoneId zone) const {
+        return at(zone).told_price.value_or(at(zone).price.value());
+    }
     const PriceCursor& price_cursor(ZoneId zone) const { return at(zone).price; }
     Price on_demand_price(ZoneId zone) const {
         return data_->zones[ukemi::index_of(zone)].on_demand_price;
@@ -134,7 +143,7 @@ public:
     Instant capacity_changes_at(ZoneId zone) const { return at(zone).capacity.next_at(); }
     Instant price_changes_at(ZoneId zone) const { return at(zone).price.next_at(); }
     void advance_capacity(ZoneId zone) { at(zone).capacity.advance(); }
-    void advance_price(ZoneId zone, Instant now);
+    void advance_price(ZoneId zone, Instant now);  // by the record
 
     // The price of one spot instance held from the start of the run until now: differences of it
     // are the cost of a lease, however often the price changed.
@@ -143,10 +152,13 @@ public:
 private:
     struct Zone {
         CapacityCursor capacity;
+        std::optional<std::int32_t> told;  // in place of it
         PriceCursor price;
-        Charge metered;  // until `metered_to`
+        std::optional<Price> told_price;  // in place of it
+        Charge metered;                   // until `metered_to`
         Instant metered_to;
     };
+    void meter(ZoneId zone, Instant now);
     const Zone& at(ZoneId zone) const { return zones_[ukemi::index_of(zone)]; }
     Zone& at(ZoneId zone) { return zones_[ukemi::index_of(zone)]; }
 

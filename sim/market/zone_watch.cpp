@@ -43,7 +43,7 @@ std::optional<ZoneNews> ZoneWatch::see(const CapacityChanged& event) {
     market_->advance_capacity(event.zone);
     await_capacity(event.zone);
     const std::int32_t announced = fleet_->revoke_excess(event.zone, queue_->now());
-    return ZoneNews{announced, true, true, policies::EventKind::capacity_changed};
+    return ZoneNews{announced, false, true, true, policies::EventKind::capacity_changed};
 }
 
 std::optional<ZoneNews> ZoneWatch::see(const PriceChanged& event) {
@@ -60,7 +60,7 @@ std::optional<ZoneNews> ZoneWatch::see(const PriceChanged& event) {
 std::optional<ZoneNews> ZoneWatch::see(const MachinesTaken& event) {
     const std::int32_t announced = fleet_->take_machines(event.zone, queue_->now());
     await_recorded_losses(event.zone);
-    return ZoneNews{announced, true, true, policies::EventKind::capacity_changed};
+    return ZoneNews{announced, false, true, true, policies::EventKind::capacity_changed};
 }
 
 std::optional<ZoneNews> ZoneWatch::see(const LifetimeOver& event) {
@@ -77,9 +77,24 @@ std::optional<ZoneNews> ZoneWatch::see(const LaunchFailed& event) {
     return ZoneNews{.kind = policies::EventKind::capacity_changed};
 }
 
+std::optional<ZoneNews> ZoneWatch::see(const CapacityTold& event) {
+    market_->tell_capacity(event.zone, event.capacity);
+    return ZoneNews{.gives = true, .regroups = true, .kind = policies::EventKind::capacity_changed};
+}
+
+std::optional<ZoneNews> ZoneWatch::see(const PriceTold& event) {
+    market_->tell_price(event.zone, event.price, queue_->now());
+    return ZoneNews{.kind = policies::EventKind::price_changed};
+}
+
+std::optional<ZoneNews> ZoneWatch::see(const LossTold& event) {
+    if (!fleet_->loss_told(event.instance, event.lost_at, queue_->now())) return {};
+    return ZoneNews{.announced = 1, .told = true, .regroups = true};
+}
+
 std::optional<ZoneNews> ZoneWatch::see(const ZoneGivesAgain& event) {
     if (queue_->now() < fleet_->spot_refused_until(event.zone)) return {};  // another one follows
-    return ZoneNews{0, true, true, policies::EventKind::capacity_changed};
+    return ZoneNews{0, false, true, true, policies::EventKind::capacity_changed};
 }
 
 }  // namespace ukemi::sim

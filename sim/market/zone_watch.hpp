@@ -16,6 +16,7 @@ namespace ukemi::sim {
 
 struct ZoneNews {
     std::int32_t announced = 0;  // machines whose loss became known
+    bool told = false;           // by a provider: known whatever the market's rules are
     bool gives = false;          // machines may be had that could not be had before
     bool regroups = false;       // the group may be another at its next boundary
     policies::EventKind kind = policies::EventKind::none;  // as policies are told
@@ -37,6 +38,9 @@ public:
     std::optional<ZoneNews> see(const MachinesTaken& event);
     std::optional<ZoneNews> see(const LifetimeOver& event);
     std::optional<ZoneNews> see(const LaunchFailed& event);
+    std::optional<ZoneNews> see(const CapacityTold& event);
+    std::optional<ZoneNews> see(const PriceTold& event);
+    std::optional<ZoneNews> see(const LossTold& event);
     std::optional<ZoneNews> see(const ZoneGivesAgain& event);  // none: it refuses for longer
 
 private:

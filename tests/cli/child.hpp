@@ -82,6 +82,7 @@ public:
     void send(int signal) {
         if (!has_ended()) ::kill(process_, signal);
     }
+    std::string said() const { return text_in(err()); }  // so far
     Ran wait() {
         if (!ended_ && waitpid(process_, &status_, 0) != process_) {
             throw std::runtime_error("lost the child");

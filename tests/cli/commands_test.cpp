@@ -26,8 +26,8 @@ TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
     const ScratchFolder scratch;
     for (const char* command : {"",      "replay", "train",    "calibrate", "predict",    "check",
                                 "list",  "import", "describe", "fit",       "replay-log", "plot",
-                                "diff",  "worker", "simulate", "init",      "schema",     "sweep",
-                                "query", "merge",  "schedule", "search"}) {
+                                "diff",  "worker", "agent",    "simulate",  "init",       "schema",
+                                "sweep", "query",  "merge",    "schedule",  "search"}) {
         CAPTURE(command);
         std::vector<std::string> arguments{"--help"};
         if (*command != '\0') arguments.insert(arguments.begin(), command);

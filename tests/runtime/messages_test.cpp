@@ -117,11 +117,12 @@ TEST_CASE("control messages: what is encoded decodes to the same bytes", "[live]
 
 TEST_CASE("control messages: every kind has a form of its own", "[live]") {
     const std::vector<Message> kinds{
-        Hello{},      Ready{},        Heartbeat{}, OwnAddress{}, Entered{},
-        NotEntered{}, StepFinished{}, Standing{},  StepFailed{}, Status{},
-        Saved{},      NotSaved{},     Trouble{},   Welcome{},    Transition{},
-        Peers{},      Commit{},       Discard{},   Run{},        Hold{},
-        Abandon{},    Save{},         Leave{},     Ping{},       Inject{}};
+        Hello{},        Ready{},      Heartbeat{},  OwnAddress{},  Entered{},     NotEntered{},
+        StepFinished{}, Standing{},   StepFailed{}, Status{},      Saved{},       NotSaved{},
+        Trouble{},      Welcome{},    Transition{}, Peers{},       Commit{},      Discard{},
+        Run{},          Hold{},       Abandon{},    Save{},        Leave{},       Ping{},
+        Inject{},       AgentHello{}, AgentBeat{},  WorkerEnded{}, AgentNotice{}, AgentWelcome{},
+        StartWorker{},  EndWorker{},  Dismissal{}};
     REQUIRE(kinds.size() == std::variant_size_v<Message>);
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
         CAPTURE(kind);
@@ -135,6 +136,8 @@ TEST_CASE("control messages: every kind has a form of its own", "[live]") {
 
 TEST_CASE("control messages: a Hello is as long as a stranger's bytes may be", "[live]") {
     CHECK(encode(Hello{}).size() - 4 <= hello_bytes_max);
+    CHECK(encode(AgentHello{protocol_version, 1, std::string(40, 'a')}).size() - 4 <=
+          hello_bytes_max);
 }
 
 TEST_CASE("control messages: every beginning of a frame is refused", "[live][property]") {

@@ -6,9 +6,13 @@
 #include <boost/asio/streambuf.hpp>
 #include <boost/asio/write.hpp>
 #include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "base/input_error.hpp"
@@ -251,15 +255,96 @@ TEST_CASE("notices: a watch keeps the first loss, and says a trouble once", "[no
     CHECK(watch.take_remarks().empty());
 }
 
-TEST_CASE("notices: a live run whose machine will be taken saves and ends", "[live][notices]") {
+namespace {
+
+void write_program(const std::filesystem::path& file, const std::string& lines) {
+    std::ofstream(file) << "#!/bin/sh\n" << lines;
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+}
+
+}  // namespace
+
+TEST_CASE("notices: a user's program says when, or nothing", "[notices]") {
+    const ScratchFolder scratch;
+    const std::filesystem::path program = scratch.path() / "program";
+    const auto source = source_of("command:" + program.string());
+    CHECK_THROWS_WITH(source->ask(), Catch::Contains("could not be started"));
+    write_program(program, "echo; exit 0\n");
+    CHECK_FALSE(source->ask());
+    write_program(program, "echo now\n");
+    REQUIRE(source->ask());
+    CHECK_FALSE(source->ask()->at);
+    write_program(program, "echo 2026-11-23T08:22:00Z\n");
+    REQUIRE(source->ask());
+    CHECK(source->ask()->at == runtime::world_time("2026-11-23T08:22:00Z"));
+    CHECK(source->ask()->is_loss);
+    // None of these announces anything.
+    const std::vector<std::pair<std::string, std::string>> wrong{
+        {"echo soon\n", "expected a time such as"},
+        {"echo now; exit 3\n", "ended with status 3"},
+        {"kill -9 $$\n", "killed by signal 9"},
+        {"exec sleep 100\n", "did not answer within 2 s"},
+        {"exec >&-; exec sleep 100\n", "did not answer within 2 s"},
+        {"yes\n", "printed more than 4 KiB"},
+    };
+    for (const auto& [lines, expected] : wrong) {
+        write_program(program, lines);
+        CHECK_THROWS_WITH(source->ask(), Catch::Contains(expected));
+    }
+    CHECK_THROWS_WITH(source_of("command"), Catch::Contains("expected PROGRAM after the colon"));
+}
+
+TEST_CASE("notices: SIGTERM, as schedulers give it", "[notices]") {
+    for (const char* place : {"sigterm", "sigterm:", "sigterm:0", "sigterm:soon", "sigterm:-3"}) {
+        CHECK_THROWS_WITH(source_of(place), Catch::Contains("expected SECONDS after the colon"));
+    }
+    const auto source = source_of("sigterm:30");
+    const auto before = std::signal(SIGTERM, SIG_DFL);
+    CHECK_FALSE(source->ask());  // from now on it listens
+    const auto earliest = std::chrono::system_clock::now() + std::chrono::seconds(29);
+    std::raise(SIGTERM);
+    const auto notice = source->ask();
+    std::signal(SIGTERM, before);
+    REQUIRE(notice);
+    CHECK(notice->text == "SIGTERM says that this machine goes in 30 s");
+    REQUIRE(notice->at);
+    CHECK(*notice->at >= earliest);
+    CHECK(*notice->at <= earliest + std::chrono::seconds(10));
+    CHECK(source->ask()->at == notice->at);  // it stays
+}
+
+namespace {
+
+// What policies were asked because of a notice: for each, the machines that go.
+std::vector<std::size_t> asked_of_notices(const std::string& decisions) {
+    std::vector<std::size_t> machines;
+    std::istringstream lines(decisions);
+    for (std::string line; std::getline(lines, line);) {
+        const auto record = nlohmann::json::parse(line);
+        if (record.value("record", "") != "question") continue;
+        if (record.at("event").at("kind") != "revocation_notice") continue;
+        machines.push_back(record.at("seen").at("notices").size());
+        CHECK(record.at("seen").at("zones").at(0).value("spot_capacity", 0) == 0);
+    }
+    return machines;
+}
+
+}  // namespace
+
+TEST_CASE("notices: a live run whose machine goes asks its policies, saves and ends",
+          "[live][notices]") {
     const ScratchFolder folder;
-    const scenarios::Scenario scenario = live_scenario(endless, 2, "", "spot_only");
+    const scenarios::Scenario scenario =
+        live_scenario(endless, 2, "", "spot_only+checkpoint_on_notice");
     runtime::LiveOptions options = options_in(folder, 10);
     std::atomic<bool> announced{false};
-    const auto at = std::chrono::system_clock::now() + std::chrono::hours(1);
+    // Nearer than what saving may take, or at any moment.
+    const bool has_time = GENERATE(true, false);
+    const auto at = std::chrono::system_clock::now() + std::chrono::seconds(15);
     options.host_loss = [&]() -> std::optional<runtime::HostNotice> {
         if (!announced) return std::nullopt;
-        return runtime::HostNotice{"this machine goes", at, true};
+        return runtime::HostNotice{"this machine goes", has_time ? std::optional(at) : std::nullopt,
+                                   true};
     };
     options.on_progress = [&](const runtime::LiveRecord& record) {
         if (!record.steps.empty() && record.steps.back().step >= 20) announced = true;
@@ -270,6 +355,28 @@ TEST_CASE("notices: a live run whose machine will be taken saves and ends", "[li
     CHECK(live.record.stopped == "this machine goes");
     REQUIRE_FALSE(live.record.steps.empty());
     CHECK(live.record.last_saved_step == live.record.steps.back().step + 1);
+    CHECK(asked_of_notices(live.run.decisions) == std::vector<std::size_t>{2});
+    require_sound(live);
+}
+
+TEST_CASE("notices: a live run trains on while its machine is there", "[live][notices]") {
+    const ScratchFolder folder;
+    const scenarios::Scenario scenario =
+        live_scenario(endless, 2, "", "spot_only+checkpoint_on_notice");
+    runtime::LiveOptions options = options_in(folder, 10);
+    const RunUntil until(options, [](const runtime::LiveRecord& record) {
+        return !record.incidents.empty() && record.steps.size() >= 60;
+    });
+    const auto at = std::chrono::system_clock::now() + std::chrono::hours(1);
+    options.host_loss = [&]() -> std::optional<runtime::HostNotice> {
+        return runtime::HostNotice{"this machine goes", at, true};
+    };
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
+    CHECK(live.record.stopped == "told to stop");
+    CHECK(live.record.steps.size() >= 60);
+    CHECK_THAT(live.record.incidents.front(), Catch::EndsWith("this machine goes"));
+    const auto asked = asked_of_notices(live.run.decisions);
+    CHECK(asked.size() == 1);
     require_sound(live);
 }
 

@@ -46,16 +46,18 @@ Ids numbers(const std::vector<InstanceId>& ids) {
 
 TEST_CASE("orders: what lacks is asked for, as far as the zone gives it", "[orders]") {
     const Plan plan = plan_of({line(0, Market::spot, 4), line(1, Market::on_demand, 2)});
-    CHECK(counts(plan, {}, {9, 0}) == Counts{4, 2});  // on-demand is always sold
-    CHECK(counts(plan, {}, {3, 0}) == Counts{3, 2});
-    CHECK(counts(plan, {}, {-1, 0}) == Counts{0, 2});  // the zone has taken more than it gives
+    constexpr std::int32_t all = 99;  // on-demand is always sold
+    CHECK(counts(plan, {}, {9, all}) == Counts{4, 2});
+    CHECK(counts(plan, {}, {9, 1}) == Counts{4, 1});  // but where places are told
+    CHECK(counts(plan, {}, {3, all}) == Counts{3, 2});
+    CHECK(counts(plan, {}, {-1, all}) == Counts{0, 2});  // the zone has taken more than it gives
     const Fleet some{member(1), asked_for(2), on_demand(member(3, 1))};
-    CHECK(counts(plan, some, {9, 0}) == Counts{2, 1});  // who is on its way counts
+    CHECK(counts(plan, some, {9, all}) == Counts{2, 1});  // who is on its way counts
     // Another zone's, another market's and too many: none of them fills a gap elsewhere.
     const Fleet elsewhere{member(1, 1), on_demand(member(2)), member(3, 2)};
-    CHECK(counts(plan, elsewhere, {9, 0}) == Counts{4, 2});
+    CHECK(counts(plan, elsewhere, {9, all}) == Counts{4, 2});
     const Fleet many{member(1), member(2), member(3), member(4), member(5)};
-    CHECK(counts(plan, many, {9, 0}) == Counts{0, 2});
+    CHECK(counts(plan, many, {9, all}) == Counts{0, 2});
 }
 
 TEST_CASE("orders: who goes does not count as there", "[orders]") {

@@ -9,7 +9,7 @@ import struct
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Tuple, Union
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 FRAME_BYTES_MAX = 4 << 20
 
 PHASES = (
@@ -113,6 +113,15 @@ MESSAGES: Dict[str, Tuple[Tuple[str, str], ...]] = {
     "Leave": (),
     "Ping": (),
     "Inject": (("fault", "u8"),),
+    # Of agents, which start no workers of scripts.
+    "AgentHello": (("protocol", "u32"), ("slots", "u32"), ("name", "text")),
+    "AgentBeat": (),
+    "WorkerEnded": (("worker", "u32"), ("how", "text")),
+    "AgentNotice": (("text", "text"), ("has_time", "bool"), ("left_ns", "i64")),
+    "AgentWelcome": (("heartbeat_ns", "i64"),),
+    "StartWorker": (("worker", "u32"), ("arguments", "text"), ("invitation", "text")),
+    "EndWorker": (("worker", "u32"),),
+    "Dismissal": (),
 }
 _NUMBERS = {name: number for number, name in enumerate(MESSAGES)}
 _NAMES = tuple(MESSAGES)

@@ -1,0 +1,24 @@
+// agent_options.hpp — what `ukemi agent` and a rank of `ukemi train --ranks` have in common.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/agent.hpp"
+
+namespace ukemi::cli {
+
+// "10.0.0.1:7421", where somebody can be reached. Throws InputError, which names `where`.
+SocketAddress agent_address(std::string_view text, std::string_view where);
+
+// This very program for its workers, told to stop by signals, and says what happens.
+runtime::AgentSetup agent_setup(const SocketAddress& coordinator, const runtime::Secret& secret);
+
+// Runs it; ExitWith if nobody let it in.
+void be_agent(const runtime::AgentSetup& setup);
+
+// The number of this process among those that mpirun or srun have started. InputError if it is
+// none.
+int own_rank();
+
+}  // namespace ukemi::cli

@@ -1,0 +1,295 @@
+// train_agents_test.cpp — `ukemi train --agents` and `ukemi agent`: machines that come and go.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/socket_address.hpp"
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr std::int64_t without_end = 1'000'000'000;
+
+std::string agents_scenario(std::int64_t samples, int workers_min, int workers_max) {
+    return fmt::format(R"({{"name": "agents", "seed": 3,
+  "job": {{"samples": {}, "batch_per_worker": 8, "samples_per_epoch": 512,
+          "throughput": {{"1": "1000 samples/s", "8": "4000 samples/s"}},
+          "checkpoint": {{"kind": "saved", "cost": "1 s"}}, "restart": "1 s",
+          "give_up_after": "4000 h"}},
+  "cluster": {{"count_min": {}, "count_max": {}}},
+  "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
+  "training": {{"data": {{"kind": "synthetic", "samples": 512, "features": 16, "classes": 4}},
+               "model": {{"kind": "mlp", "hidden": [16]}}, "learning_rate": 0.1}},
+  "replay": ["spot_only+checkpoint_on_notice"]}}
+)",
+                       samples, workers_min, workers_max);
+}
+
+void write_secret(const fs::path& file, const std::string& text) {
+    write_file(file, text);
+    ::chmod(file.c_str(), 0600);
+}
+
+const std::string a_secret = "mUcn0sgLpOU4Hv1DdCcsC3f4Hk1rYcsPvIY4P3bQ9mA=";
+
+// A port that is free just now.
+std::string free_address() {
+    const FileDescriptor socket = listening_socket(*SocketAddress::of_host("127.0.0.1", 0));
+    return SocketAddress::of_socket(socket.get()).text();
+}
+
+// A run with its agents, all of them programs of their own.
+class AgentsRig {
+public:
+    AgentsRig(std::int64_t samples, int workers_min, int workers_max) : address(free_address()) {
+        write_file(folder() / "s.json", agents_scenario(samples, workers_min, workers_max));
+        write_secret(folder() / "secret", a_secret + "\n");
+    }
+    const fs::path& folder() const { return scratch_.path(); }
+
+    std::vector<std::string> train_words(const std::string& out) const {
+        return {"train", "s.json",        "--time-scale", "100",   "--agents",
+                address, "--secret-file", "secret",       "--out", out};
+    }
+    std::unique_ptr<RunningProgram> train(const std::string& out) const {
+        return start(train_words(out));
+    }
+    std::unique_ptr<RunningProgram> agent(const std::string& name, int slots,
+                                          std::vector<std::string> more = {}) const {
+        std::vector<std::string> words{"agent",  "--join",  address,
+                                       "--name", name,      "--secret-file",
+                                       "secret", "--slots", std::to_string(slots)};
+        words.insert(words.end(), more.begin(), more.end());
+        return start(std::move(words));
+    }
+    std::unique_ptr<RunningProgram> start(std::vector<std::string> words) const {
+        return std::make_unique<RunningProgram>(UKEMI_BINARY, folder(), std::move(words),
+                                                Output::kept);
+    }
+    std::string newest_model(const std::string& out) const {
+        std::vector<fs::path> found;
+        for (const auto& entry : fs::directory_iterator(folder() / (out + "-checkpoints"))) {
+            if (entry.path().extension() == ".ukemi") found.push_back(entry.path());
+        }
+        REQUIRE_FALSE(found.empty());
+        return text_in(*std::ranges::max_element(found));
+    }
+
+    std::string address;
+
+private:
+    ScratchFolder scratch_;
+};
+
+// Until the program has said so, after something else; it may not end before.
+void await_words(RunningProgram& program, const std::string& words, const std::string& after = "") {
+    const auto end = std::chrono::steady_clock::now() + 60s;
+    const auto is_said = [&] {
+        const std::string said = program.said();
+        const std::size_t from = said.find(after);
+        return from != std::string::npos && said.find(words, from) != std::string::npos;
+    };
+    while (!is_said()) {
+        INFO("waits for: " << words << "\n" << program.said());
+        REQUIRE_FALSE(program.has_ended());
+        REQUIRE(std::chrono::steady_clock::now() < end);
+        std::this_thread::sleep_for(20ms);
+    }
+}
+
+// The sizes of the groups that trained, one after the other.
+std::vector<int> groups_in(const fs::path& out) {
+    std::vector<int> groups;
+    for (const auto& run : fs::directory_iterator(out / "runs")) {
+        const auto live = nlohmann::json::parse(text_in(run.path() / "live.json"));
+        for (const auto& one : live.at("transitions"))
+            groups.push_back(one.at("workers").get<int>());
+    }
+    return groups;
+}
+
+std::string decisions_in(const fs::path& out) {
+    std::string text;
+    for (const auto& run : fs::directory_iterator(out / "runs")) {
+        text += text_in(run.path() / "decisions.jsonl");
+    }
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("ukemi agent: four workers of two agents learn bit for bit what they do at home",
+          "[cli][live]") {
+    const AgentsRig rig(60 * 4 * 8, 4, 4);
+    const auto run = rig.train("away");
+    const auto one = rig.agent("one", 1);
+    const auto three = rig.agent("three", 3);
+    const Ran away = run->wait();
+    INFO(away.err);
+    REQUIRE(away.code == 0);
+    CHECK_THAT(away.err, Catch::Contains("agent one joined: 1 slots") &&
+                             Catch::Contains("agent three joined: 3 slots"));
+    for (const auto& agent : {one.get(), three.get()}) {  // the run is over, and so are they
+        const Ran ended = agent->wait();
+        INFO(ended.err);
+        CHECK(ended.code == 0);
+    }
+    const Ran home =
+        run_ukemi(rig.folder(), {"train", "s.json", "--time-scale", "100", "--out", "home"});
+    REQUIRE(home.code == 0);
+    CHECK(rig.newest_model("away") == rig.newest_model("home"));
+}
+
+TEST_CASE("ukemi agent: agents come and go, and the run goes on with those that are there",
+          "[cli][live]") {
+    const AgentsRig rig(without_end, 1, 4);
+    const auto run = rig.train("out");
+    auto first = rig.agent("first", 2);
+    await_words(*run, "agent first joined");
+    const auto second = rig.agent("second", 2, {"--stop-within", "3"});
+    await_words(*run, "agent second joined");
+    await_words(*run, "4 workers train");
+    // A machine whose scheduler says that it goes: its workers leave in time, then the agent.
+    second->send(SIGTERM);
+    await_words(*run, "agent second: its agent was told to stop");
+    CHECK(second->wait().code == 0);
+    await_words(*run, "agent second is gone");
+    // One that is gone without a word takes its workers with it.
+    first->send(SIGKILL);
+    await_words(*run, "agent first is gone");
+    const auto third = rig.agent("third", 3);
+    await_words(*run, "agent third joined");
+    await_words(*run, "3 workers train", "agent third joined");
+    run->send(SIGTERM);
+    const Ran ran = run->wait();
+    INFO(ran.err);
+    CHECK(ran.code == 1);
+    CHECK_THAT(ran.err, Catch::Contains("the model is saved, all "));
+    CHECK(third->wait().code == 0);
+    const std::vector<int> groups = groups_in(rig.folder() / "out");
+    CAPTURE(groups);
+    CHECK(std::ranges::count(groups, 4) > 0);
+    CHECK(groups.back() == 3);
+    const std::string decisions = decisions_in(rig.folder() / "out");
+    CHECK(decisions.find("\"kind\":\"revocation_notice\"") != std::string::npos);
+    const Ran again = run_ukemi(
+        rig.folder(), {"replay-log", fs::directory_iterator(rig.folder() / "out/runs")->path() /
+                                         "decisions.jsonl"});
+    INFO(again.err);
+    CHECK(again.code == 0);
+}
+
+TEST_CASE("ukemi agent: a stranger is not let in, and the run does not mind", "[cli][live]") {
+    const AgentsRig rig(60 * 8, 1, 1);
+    write_secret(rig.folder() / "wrong", std::string(40, 'x'));
+    const auto run = rig.train("out");
+    await_words(*run, "agents may join");
+    const auto stranger = rig.start(
+        {"agent", "--join", rig.address, "--secret-file", "wrong", "--join-within", "0.1"});
+    const Ran refused = stranger->wait();
+    INFO(refused.err);
+    CHECK(refused.code == 1);
+    CHECK_THAT(refused.err, Catch::Contains("does not let this agent in: is the secret the same?"));
+    const auto agent = rig.agent("ours", 1);
+    const Ran ran = run->wait();
+    INFO(ran.err);
+    CHECK(ran.code == 0);
+    CHECK(ran.err.find("agent ours joined") != std::string::npos);
+    CHECK(agent->wait().code == 0);
+}
+
+TEST_CASE("ukemi agent: what does not fit together is refused in one line", "[cli]") {
+    const AgentsRig rig(60 * 8, 1, 1);
+    write_file(rig.folder() / "open", a_secret);
+    ::chmod((rig.folder() / "open").c_str(), 0644);
+    write_secret(rig.folder() / "short", "password");
+    const std::string at = rig.address;
+    const std::vector<std::pair<std::vector<std::string>, std::string>> table{
+        {{"agent", "--join", "localhost:1", "--secret-file", "secret"},
+         "--join: expected an address in numbers and a port"},
+        {{"agent", "--join", "0.0.0.0:1", "--secret-file", "secret"}, "--join: expected"},
+        {{"agent", "--join", "127.0.0.1:0", "--secret-file", "secret"}, "--join: expected"},
+        {{"agent", "--join", at}, "--secret-file: expected it, or the secret in"},
+        {{"agent", "--join", at, "--secret-file", "open"}, "open: others may read this secret"},
+        {{"agent", "--join", at, "--secret-file", "short"}, "short: expected a secret of 32"},
+        {{"agent", "--join", at, "--secret-file", "none"}, "none"},
+        {{"agent", "--join", at, "--secret-file", "secret", "--slots", "0"}, "--slots"},
+        {{"agent", "--join", at, "--secret-file", "secret", "--notices", "moon"}, "--notices"},
+        {{"train", "s.json", "--secret-file", "secret"}, "--secret-file: is for --agents"},
+        {{"train", "s.json", "--ranks"}, "--ranks: is for --agents"},
+        {{"train", "s.json", "--agents", at}, "--secret-file: expected it"},
+        {{"train", "s.json", "--agents", "192.0.2.1:80", "--secret-file", "secret"},
+         "--agents: expected an address of this machine"},
+        {{"train", "s.json", "--agents", at, "--secret-file", "secret", "--hosts", "a:1"},
+         "--hosts: agents bring their machines"},
+        {{"train", "s.json", "--agents", at, "--secret-file", "secret", "--revocations",
+          "scenario"},
+         "--revocations: agents bring their machines"},
+        {{"train", "s.json", "--agents", at, "--secret-file", "secret", "--ranks"},
+         "--ranks: expected to be started by mpirun or srun"},
+    };
+    for (const auto& [words, expected] : table) {
+        const Ran ran = run_ukemi(rig.folder(), words);
+        INFO(ran.err);
+        CHECK(ran.code == 2);
+        CHECK_THAT(ran.err, Catch::Contains(expected));
+        CHECK(std::ranges::count(ran.err, '\n') == 1);
+    }
+    CHECK(names_in(rig.folder()) == Names{"open", "s.json", "secret", "short"});
+}
+
+namespace {
+
+// Like srun -n COUNT PROGRAM …: as many processes, each with its number.
+void write_srun(const fs::path& file) {
+    write_file(file,
+               "#!/bin/sh\ncount=$1\nshift\nrank=0\n"
+               "while [ $rank -lt $count ]; do\n  SLURM_PROCID=$rank \"$@\" &\n"
+               "  rank=$((rank + 1))\ndone\nwait\n");
+    ::chmod(file.c_str(), 0755);
+}
+
+}  // namespace
+
+TEST_CASE("ukemi train --ranks: the ranks of mpirun and of srun are the workers", "[cli][live]") {
+    const AgentsRig rig(60 * 3 * 8, 3, 3);
+    const std::string by = GENERATE("mpirun", "srun");
+    std::vector<std::string> words{UKEMI_BINARY};
+    const std::vector<std::string> train = rig.train_words("away");
+    words.insert(words.end(), train.begin(), train.end());
+    words.emplace_back("--ranks");
+    std::string program = "/usr/bin/mpirun";
+    if (by == "srun") {
+        program = (rig.folder() / "srun").string();
+        write_srun(program);
+        words.insert(words.begin(), "3");
+    } else {
+        if (!fs::exists(program)) {
+            WARN("skipped: no mpirun here");
+            return;
+        }
+        const std::vector<std::string> first{"--allow-run-as-root", "--oversubscribe", "-n", "3"};
+        words.insert(words.begin(), first.begin(), first.end());
+    }
+    const Ran away = run_program(program.c_str(), rig.folder(), words);
+    INFO(by << "\n" << away.err);
+    REQUIRE(away.code == 0);
+    for (const char* rank : {"rank 0 joined", "rank 1 joined", "rank 2 joined"}) {
+        CHECK_THAT(away.err, Catch::Contains(rank));
+    }
+    const Ran home =
+        run_ukemi(rig.folder(), {"train", "s.json", "--time-scale", "100", "--out", "home"});
+    REQUIRE(home.code == 0);
+    CHECK(rig.newest_model("away") == rig.newest_model("home"));
+}
+
+}  // namespace ukemi
