@@ -6,6 +6,7 @@
 #include <array>
 
 #include "scenarios/reader/read_step_codec.hpp"
+#include "sim/cluster/nccl/nccl_place.hpp"
 #include "sim/step/collective_choice.hpp"
 #include "sim/step/dimension_search.hpp"
 #include "sim/step/placed_collective.hpp"
@@ -22,6 +23,18 @@ std::vector<sim::DeviceId> replicas_of(const sim::StepJob& job) {
 
 }  // namespace
 
+std::string_view usual_collective(const sim::Topology& topology,
+                                  std::span<const sim::DeviceId> workers,
+                                  std::string_view otherwise) {
+    return sim::nccl_is_usual(topology, workers) ? nccl_collective : otherwise;
+}
+
+std::string_view why_collective(const StepJobEntry& entry) {
+    if (entry.usual_nccl) return " (as usual on machines with NVLink)";
+    if (entry.cheapest) return " (the cheapest)";
+    return entry.searched ? " (found by dimension search)" : "";
+}
+
 void read_collective(ConfigReader& config, const sim::Topology& topology,
                      std::string_view otherwise, StepJobEntry& entry) {
     sim::StepJob& job = entry.job;
@@ -33,6 +46,7 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
     const std::vector<sim::DeviceId> replicas = replicas_of(job);
     const auto chosen = config.choice<std::size_t>("collective", names, otherwise);
     job.nccl = names[chosen] == nccl_collective;
+    entry.usual_nccl = job.nccl && !config.has("collective");
     if (job.nccl && topology.machines().front().preset.empty()) {
         config.fail("collective", "nccl knows machines, and no network of ASTRA-sim's");
     }

@@ -46,4 +46,8 @@ struct NcclPlace {
 NcclPlace nccl_place(const Topology& topology, Routes& routes, std::span<const DeviceId> workers,
                      std::string_view where);
 
+// Whether training there uses NCCL unless told otherwise: it can run on these workers, and their
+// machines have NVLink.
+bool nccl_is_usual(const Topology& topology, std::span<const DeviceId> workers);
+
 }  // namespace ukemi::sim
