@@ -96,6 +96,38 @@ TEST_CASE("nccl scenario: machines with NVLink use it unless told otherwise", "[
     }
 }
 
+TEST_CASE("nccl scenario: rings alone, as NCCL before 2.4 had them", "[scenario]") {
+    const std::vector<ConfigOverride> rings = {{"/job/nccl_algorithms", "ring", "--set"}};
+    const scenarios::StepScenario all = scenarios::step_scenario_from_text(text, "n.json");
+    const scenarios::StepScenario ring = scenarios::step_scenario_from_text(text, "n.json", rings);
+    CHECK_THAT(all.jobs.front().why, !Catch::Contains("ring/"));
+    CHECK_THAT(ring.jobs.front().why,
+               Catch::StartsWith("ring/") && !Catch::Contains("tree/") && !Catch::Contains("NVLS"));
+    CHECK(step_s(ring) > step_s(all));
+}
+
+TEST_CASE("transport scenario: gradients through the hosts, by the rates that it names",
+          "[scenario]") {
+    const auto read = [](const std::vector<ConfigOverride>& set) {
+        return scenarios::read_step_scenario(
+            std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/steps/horovod_p100.json", set);
+    };
+    const scenarios::StepScenario usual = read({});
+    const sim::StepJob& job = usual.jobs.front().job;
+    REQUIRE(job.hosts);
+    CHECK(*job.hosts == sim::HostTransport{});
+    CHECK(job.launch.copy_s_per_byte == job.hosts->copy_s_per_byte());
+    const scenarios::StepScenario fast =
+        read({{"/job/transport", R"({"connection": "2 GB/s", "sum": "4 GB/s", "round_trips": 0})",
+               "--set"}});
+    const sim::HostTransport& hosts = *fast.jobs.front().job.hosts;
+    CHECK(hosts.connection == 2e9);
+    CHECK(hosts.sum == 4e9);
+    CHECK(hosts.round_trips == 0);
+    CHECK(hosts.device == sim::HostTransport{}.device);
+    CHECK(step_s(fast) < step_s(usual));
+}
+
 TEST_CASE("nccl scenario: layouts take NCCL's times for their groups, too", "[scenario]") {
     const std::vector<ConfigOverride> layout = {
         {"/job/layout", R"({"tensor": 8, "data": 2})", "--set"}};
