@@ -10,6 +10,8 @@
 #include "base/complaint_list.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
+#include "cli/experiment_setup.hpp"
+#include "scenarios/reader/read_collective.hpp"
 #include "scenarios/reader/scenario.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
 #include "scenarios/reader/search_scenario.hpp"
@@ -32,7 +34,8 @@ void check_steps(const std::string& file, bool print_resolved) {
     for (const std::string& fitted : scenario.fitted) fmt::print("  {}\n", one_line(fitted));
     for (const scenarios::StepJobEntry& entry : scenario.jobs) {
         if (entry.job.nccl && !entry.why.empty()) {
-            fmt::print("  {}: nccl: {}\n", entry.job.name, entry.why);
+            fmt::print("  {}: nccl{}: {}\n", entry.job.name, scenarios::why_collective(entry),
+                       entry.why);
         }
         if (entry.searched) fmt::print("  {}: dimensions: {}\n", entry.job.name, entry.why);
     }
@@ -164,6 +167,7 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
                 const std::size_t zones = market.data.zones.size();
                 fmt::print("{}: ok ({} policy list{}, {} zone{})\n", file, lists,
                            lists == 1 ? "" : "s", zones, zones == 1 ? "" : "s");
+                print_step_exchange(scenario);
                 fmt::print("{}", analysis::how_sure(std::span(&scenario, 1)));
                 if (scenario.job.transition) print_transition(scenario.job);
             }

@@ -53,10 +53,16 @@ std::vector<scenarios::FinishedRun> run_prepared(analysis::PreparedRuns& runs, b
     return finished;
 }
 
+void print_step_exchange(const scenarios::Scenario& scenario) {
+    if (scenario.step_exchange.empty()) return;
+    fmt::print("simulated steps: {}\n", one_line(scenario.step_exchange));
+}
+
 void print_notes(const analysis::PreparedRuns& runs, std::span<const records::RunResult> results) {
     const scenarios::ExperimentSetup& setup = runs.setup;
     const scenarios::Scenario& scenario = *runs.inputs.scenario;
     print_windows(setup.starts, results);
+    print_step_exchange(scenario);
     // A file of 0 and 1 gives no hint when it is read the wrong way round.
     if (!setup.traces.empty() && scenario.market.polarity != traces::Polarity::as_documented) {
         const bool available = scenario.market.polarity == traces::Polarity::one_is_available;

@@ -13,6 +13,8 @@ namespace ukemi::cli {
 std::vector<scenarios::FinishedRun> run_prepared(analysis::PreparedRuns& runs, bool strict);
 
 // Notes for people on what was run: beginnings, how traces were read, which zones were joined.
+// What adds up gradients, where step times come out of a scenario of steps.
+void print_step_exchange(const scenarios::Scenario& scenario);
 void print_notes(const analysis::PreparedRuns& runs, std::span<const records::RunResult> results);
 
 }  // namespace ukemi::cli

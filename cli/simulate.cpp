@@ -14,6 +14,7 @@
 #include "cli/progress_line.hpp"
 #include "cli/run_options.hpp"
 #include "policies/codec_text.hpp"
+#include "scenarios/reader/read_collective.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "sim/step/perfetto_trace.hpp"
 
@@ -89,7 +90,7 @@ void print_workload(const scenarios::StepJobEntry& entry, const sim::JobSteps& r
             ? std::string(
                   policies::collective_names()[static_cast<std::size_t>(entry.job.collective)])
             : kernels::words_of(entry.job.axes);
-    fmt::print("  all-reduces: {}\n", sums);
+    fmt::print("  all-reduces: {}{}\n", sums, scenarios::why_collective(entry));
     if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     print_fidelity(result);
     print_parts(summary);
@@ -114,13 +115,17 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                    static_cast<double>(entry.gradient.raw()) / 1e6, job.layout ? " a GPU" : "",
                    entry.buckets, entry.buckets == 1 ? "" : "s",
                    sim::launch_kind_names[static_cast<std::size_t>(job.launch.kind)],
-                   result.collective,
-                   entry.cheapest   ? " (the cheapest)"
-                   : entry.searched ? " (found by dimension search)"
-                                    : "");
+                   result.collective, scenarios::why_collective(entry));
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
     print_fidelity(result);
+    if (job.hosts) {
+        fmt::print(
+            "  through the hosts: {:.3g} GB/s a connection, {:.3g} in a machine, {:.3g} ms of "
+            "copies\n",
+            job.hosts->rate(false) / 1e9, job.hosts->rate(true) / 1e9,
+            1e3 * job.hosts->copy_s_per_byte() * static_cast<double>(entry.gradient.raw()));
+    }
     if (entry.coded.message > Bytes{}) print_codec(entry);
     if (!job.servers.empty()) {
         fmt::print("  {}: at most {:.4g} MB on one of {} servers\n",

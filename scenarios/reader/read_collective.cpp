@@ -6,6 +6,7 @@
 #include <array>
 
 #include "scenarios/reader/read_step_codec.hpp"
+#include "sim/cluster/nccl/nccl_place.hpp"
 #include "sim/step/collective_choice.hpp"
 #include "sim/step/dimension_search.hpp"
 #include "sim/step/placed_collective.hpp"
@@ -20,7 +21,63 @@ std::vector<sim::DeviceId> replicas_of(const sim::StepJob& job) {
     return job.layout->holders_of(job.workers, 0, 0);
 }
 
+// "gpu", "host", or an object with some of its rates.
+void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
+    if (!config.has("transport")) return;
+    sim::StepJob& job = entry.job;
+    sim::HostTransport hosts;
+    if (config.is_object("transport")) {
+        ConfigReader section = config.object("transport");
+        const auto rate = [&](std::string_view key, double& value) {
+            if (section.has(key)) value = section.bandwidth(key).raw();
+            if (!(value > 0)) section.fail(key, "expected a bandwidth above 0");
+        };
+        rate("connection", hosts.connection);
+        rate("memory", hosts.memory);
+        rate("buffer", hosts.buffer);
+        rate("sum", hosts.sum);
+        rate("device", hosts.device);
+        hosts.round_trips =
+            static_cast<std::int32_t>(section.integer("round_trips", 0, 1000, hosts.round_trips));
+        section.finish();
+    } else {
+        static constexpr std::array<std::string_view, 2> names{"gpu", "host"};
+        if (config.one_of("transport", names, "gpu") == "gpu") return;
+    }
+    if (!by_name) {
+        config.fail("transport",
+                    "goes with a schedule by name: expected \"collective\": \"ring\", "
+                    "\"binary_tree_star\" or another that is not nccl, cheapest or searched");
+    }
+    if (job.layout || job.workload || entry.codec.name != "none") {
+        config.fail("transport", "is for whole gradients of models that are not cut");
+    }
+    job.hosts = hosts;
+    job.launch.copy_s_per_byte = hosts.copy_s_per_byte();
+}
+
+void read_algorithms(ConfigReader& config, sim::StepJob& job) {
+    static constexpr std::array<std::string_view, 2> algorithms{"all", "ring"};
+    if (job.nccl) {
+        job.nccl_ring_only = config.one_of("nccl_algorithms", algorithms, "all") == "ring";
+    } else if (config.has("nccl_algorithms")) {
+        config.fail("nccl_algorithms", "goes with \"collective\": \"nccl\"");
+    }
+}
+
 }  // namespace
+
+std::string_view usual_collective(const sim::Topology& topology,
+                                  std::span<const sim::DeviceId> workers,
+                                  std::string_view otherwise) {
+    return sim::nccl_is_usual(topology, workers) ? nccl_collective : otherwise;
+}
+
+std::string_view why_collective(const StepJobEntry& entry) {
+    if (entry.usual_nccl) return " (as usual on machines with NVLink)";
+    if (entry.cheapest) return " (the cheapest)";
+    return entry.searched ? " (found by dimension search)" : "";
+}
 
 void read_collective(ConfigReader& config, const sim::Topology& topology,
                      std::string_view otherwise, StepJobEntry& entry) {
@@ -31,14 +88,19 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
     names.push_back(nccl_collective);
     names.push_back(searched_collective);
     const std::vector<sim::DeviceId> replicas = replicas_of(job);
+    if (config.has("transport")) otherwise = "ring";  // where nothing is said of the collective
     const auto chosen = config.choice<std::size_t>("collective", names, otherwise);
     job.nccl = names[chosen] == nccl_collective;
+    entry.usual_nccl = job.nccl && !config.has("collective");
     if (job.nccl && topology.machines().front().preset.empty()) {
         config.fail("collective", "nccl knows machines, and no network of ASTRA-sim's");
     }
     const bool searched = names[chosen] == searched_collective;
     job.collective = job.nccl || searched ? policies::Collective::ring
                                           : static_cast<policies::Collective>(chosen);
+    read_algorithms(config, job);
+    read_transport(
+        config, !job.nccl && !searched && job.collective != policies::Collective::automatic, entry);
     job.per_host = sim::workers_per_machine(topology, job.workers);
     if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
     const std::int32_t per_host = sim::workers_per_machine(topology, replicas);
@@ -57,7 +119,8 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
         return;
     }
     if (job.nccl) {
-        const sim::NcclRun run(network, sim::NcclCollective::all_reduce, replicas, where);
+        const sim::NcclRun run(network, sim::NcclCollective::all_reduce, replicas, where,
+                               job.nccl_ring_only);
         const bool sums = entry.request.shard == sim::Shard::none;  // and scatters no parts
         if (sums) entry.why = sim::words_of(run.place(), buckets);
         return;
@@ -76,7 +139,8 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
         entry.cheapest = true;
         entry.why = sim::reason_for(priced);
     }
-    const sim::PlacedCollective placed(network, job.collective, replicas, per_host, where);
+    const sim::PlacedCollective placed(network, job.collective, replicas, per_host, where, 1,
+                                       job.hosts ? &*job.hosts : nullptr);
     if (entry.request.synchronised_norm) {
         const std::array sums = {sim::GradientBucket{"norm", bytes(4096)}};  // of 512 channels
         job.layout->exchange_collective =

@@ -1,6 +1,7 @@
 // read_collective.hpp — key "collective" of a job: how its gradients are added up.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "base/config_reader.hpp"
@@ -14,6 +15,15 @@ inline constexpr std::string_view cheapest_collective = "cheapest";
 inline constexpr std::string_view nccl_collective = "nccl";
 // The fastest grid of ranks, or the fastest by name (sim/step/dimension_search.hpp).
 inline constexpr std::string_view searched_collective = "dimension_search";
+
+// What adds up the gradients of these workers where a scenario does not say: NCCL on machines with
+// NVLink, else what is given.
+std::string_view usual_collective(const sim::Topology& topology,
+                                  std::span<const sim::DeviceId> workers,
+                                  std::string_view otherwise);
+
+// Why it is this one, to stand behind its name: " (the cheapest)"; empty if the scenario names it.
+std::string_view why_collective(const StepJobEntry& entry);
 
 // Of a job whose workers, layout and buckets are known.
 void read_collective(ConfigReader& config, const sim::Topology& topology,

@@ -187,8 +187,8 @@ std::shared_ptr<const sim::LearningModel> read_curves(ConfigReader& config, sim:
 }
 
 // {"steps": "steps/mine.json", "batches": [32, 64]}
-policies::StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& folder,
-                                  std::int32_t machines) {
+policies::StepTime read_simulated(ConfigReader& step_time, Scenario& scenario) {
+    const std::int32_t machines = scenario.job.instances_max;
     for (const std::string_view key :
          {"fixed", "per_sample", "table", "exchange", "gradient", "link"}) {
         if (!step_time.has(key)) continue;
@@ -196,7 +196,8 @@ policies::StepTime read_simulated(ConfigReader& step_time, const std::filesystem
     }
     ConfigReader config = step_time.object("simulated");
     const std::filesystem::path given = config.text("steps");
-    const std::filesystem::path file = given.is_absolute() ? given : folder / given;
+    const std::filesystem::path file =
+        given.is_absolute() ? given : scenario.file.parent_path() / given;
     std::vector<std::int64_t> batches;
     constexpr double batch_of_a_gpu_most = 1'000'000;
     for (const double number : config.numbers("batches", 1, batch_of_a_gpu_most)) {
@@ -216,6 +217,7 @@ policies::StepTime read_simulated(ConfigReader& step_time, const std::filesystem
     config.finish();
     const std::string where = fmt::format("{}: at {}", config.file(), config.path());
     policies::StepTime time = simulated_steps(file, batches, machines, where);
+    scenario.step_exchange = fmt::format("{}: {}", given.string(), simulated_exchange(file));
     for (std::int32_t count = 2; count <= learners; ++count) {
         time.learner_steps.push_back(simulated_learners(file, batches, machines, count, where));
     }
@@ -245,7 +247,7 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
     refuse_times_at_synchronisation(*config);
     policies::StepTime time;
     if (config->has("simulated")) {
-        time = read_simulated(*config, scenario.file.parent_path(), job.instances_max);
+        time = read_simulated(*config, scenario);
     } else {
         time.compute = read_compute(*config);
     }

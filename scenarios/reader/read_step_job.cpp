@@ -441,7 +441,13 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     }
     encode_gradients(config, model, entry);
     read_monitor(config, model, entry);
-    if (job.servers.empty()) read_collective(config, topology, defaults.collective, entry);
+    if (job.servers.empty()) {
+        const bool open = defaults.collective == cheapest_collective;
+        read_collective(config, topology,
+                        open ? usual_collective(topology, job.workers, cheapest_collective)
+                             : defaults.collective,
+                        entry);
+    }
     job.steps = config.integer("steps", 1, steps_most, 20);
     check_length(config, job);
     config.finish();

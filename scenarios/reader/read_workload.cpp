@@ -156,11 +156,12 @@ StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topolog
     job.workers.assign(left.begin(), left.begin() + ranks);
     left = left.subspan(job.workers.size());
     job.steps = config.integer("steps", 1, steps_most, 1);
+    const std::string_view usual = usual_collective(topology, job.workers, "ring");
     const std::string system_file = config.text("system", "");
     const std::string groups_file = config.text("comm_groups", "");
     if (KeyExplorer::of(config.file()) != nullptr) {  // only keys are looked for, and no files
         job.compute.resize(job.workers.size());
-        read_collective(config, topology, "ring", entry);
+        read_collective(config, topology, usual, entry);
         return entry;
     }
     AstraSystem system;
@@ -181,7 +182,7 @@ StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topolog
     if (config.has("collective") || system_file.empty()) {
         const Bytes largest = largest_sum(*job.workload);
         if (largest > Bytes{}) job.buckets = {{"largest all-reduce", largest}};
-        read_collective(config, topology, "ring", entry);
+        read_collective(config, topology, usual, entry);
         job.buckets.clear();
     } else {
         job.collective = system.collective;

@@ -78,6 +78,7 @@ struct Scenario {
     sim::JobSpec job;                       // give_up_at is filled in with the market
     std::optional<Duration> give_up_after;  // as the scenario says
     MarketSource market;
+    std::string step_exchange;        // of simulated step times: what adds up the gradients
     std::optional<Bytes> model_size;  // of what moves with the job
     std::filesystem::path costs;      // a calibration that the job's profile is from, or empty
     std::optional<kernels::TrainingSpec>

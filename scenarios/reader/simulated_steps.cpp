@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/input_error.hpp"
+#include "scenarios/reader/read_collective.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 
 namespace ukemi::scenarios {
@@ -143,6 +144,17 @@ policies::StepTime simulated_steps(const std::filesystem::path& file,
     }
     time.worker_batch_max = batches.back() * gpus;
     return time;
+}
+
+std::string simulated_exchange(const std::filesystem::path& file) {
+    const StepScenario scenario = read_step_scenario(file);
+    const StepJobEntry& entry = scenario.jobs.front();
+    const sim::StepJob& job = entry.job;
+    if (!job.servers.empty()) return "parameter servers";
+    const std::string_view name =
+        job.nccl ? nccl_collective
+                 : policies::collective_names()[static_cast<std::size_t>(job.collective)];
+    return fmt::format("{}{}", name, why_collective(entry));
 }
 
 policies::LearnerSteps simulated_learners(const std::filesystem::path& file,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "policies/codec_text.hpp"
@@ -33,6 +34,9 @@ Duration mean_of_steps(const sim::JobSteps& result, std::int64_t warm_up);
 policies::StepTime simulated_steps(const std::filesystem::path& file,
                                    std::span<const std::int64_t> batches, std::int32_t machines,
                                    std::string_view where);
+
+// What adds up the gradients of its first job on all its machines, in words: "nccl (as usual …)".
+std::string simulated_exchange(const std::filesystem::path& file);
 
 // The same with so many learners on each GPU, of each of which `batches` are; those that do not fit
 // so often on it are left out. InputError as above, or if not even the first does.

@@ -23,6 +23,7 @@ LinkId FlowNetwork::add_link(const LinkRate& link) {
         throw InputError(where, "", "expected a latency from 0 s to 1 h");
     }
     latencies_.push_back(link.latency);
+    if (!keep_of_.empty()) keep_of_.push_back(nobody);
     return shares_.add_link(bandwidth);
 }
 

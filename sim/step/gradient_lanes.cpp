@@ -77,8 +77,16 @@ std::int64_t messages_at_once(const StepJob& job) {
 PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
                                    std::span<const DeviceId> group, std::int32_t per_host,
                                    std::int64_t at_once) {
-    if (job.nccl) return {network, NcclCollective::all_reduce, group, job.name};
-    return {network, job.collective, group, per_host, job.name, at_once};
+    if (job.nccl) {
+        return {network, NcclCollective::all_reduce, group, job.name, job.nccl_ring_only};
+    }
+    return {network,
+            job.collective,
+            group,
+            per_host,
+            job.name,
+            at_once,
+            job.hosts ? &*job.hosts : nullptr};
 }
 
 std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob& job,
@@ -98,7 +106,7 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
         if (lanes.size() > gather_lane) {
             if (job.nccl) {
                 lanes[gather_lane].emplace_back(network, NcclCollective::all_gather, group,
-                                                job.name);
+                                                job.name, job.nccl_ring_only);
             } else {
                 lanes[gather_lane].emplace_back(network, ring_of_parts("all_gather", ranks), group,
                                                 at_once);
@@ -121,7 +129,7 @@ PlacedCollective placed_parts(ClusterNetwork& network, ExchangeKind kind, const 
     INVARIANT(gathers || kind == ExchangeKind::reduce_scatter);
     if (job.nccl) {
         return {network, gathers ? NcclCollective::all_gather : NcclCollective::reduce_scatter,
-                group, job.name};
+                group, job.name, job.nccl_ring_only};
     }
     const char* name = gathers ? "all_gather" : "reduce_scatter";
     const auto ranks = static_cast<std::int32_t>(group.size());

@@ -107,8 +107,10 @@ void GradientSender::start_leg(std::uint32_t number, Instant now) {
     const GradientLane& lane = lanes_[leg.lane];
     INVARIANT(!lane.empty());
     message.flights = lane.size();
+    const double copies_s = static_cast<double>(leg.bytes.raw()) * rule_.copy_s_per_byte;
+    const Instant begin = now + rule_.overhead + seconds(copies_s);
     for (const PlacedCollective& one : lane) {
-        host_.send(owner_, one, leg.bytes, now + rule_.overhead, tokens_ + number);
+        host_.send(owner_, one, leg.bytes, begin, tokens_ + number);
     }
 }
 

@@ -31,6 +31,7 @@ struct LaunchRule {
     // Before each collective moves a byte: 8.4 us is NCCL's for a ring and its Simple protocol
     // (src/graph/tuning.cc, baseLatencies).
     Duration overhead = nanoseconds(8'400);
+    double copy_s_per_byte = 0;  // before that: of a message, all of its copies one after another
     // coordinated: HOROVOD_CYCLE_TIME and HOROVOD_FUSION_THRESHOLD's defaults.
     Duration cycle = milliseconds(1);
     Bytes fusion = mebibytes(128);

@@ -300,7 +300,8 @@ private:
             collective = kind == ExchangeKind::reduce_scatter ? NcclCollective::reduce_scatter
                                                               : NcclCollective::all_gather;
         }
-        const NcclPlace place = nccl_place(topology_, routes_, workers, job_.name);
+        NcclPlace place = nccl_place(topology_, routes_, workers, job_.name);
+        place.ring_only = job_.nccl_ring_only;
         const NcclChoice choice = nccl_choice(place, buffer, collective);
         return at_least(nccl_seconds(place, choice, buffer, collective));
     }

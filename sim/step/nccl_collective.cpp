@@ -50,9 +50,10 @@ PhasedCollective phase_of(const std::vector<std::vector<std::int32_t>>& orders, 
 }  // namespace
 
 NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
-                 std::span<const DeviceId> workers, std::string_view where)
+                 std::span<const DeviceId> workers, std::string_view where, bool ring_only)
     : place_(nccl_place(network.topology(), network.routes(), workers, where)),
       collective_(collective) {
+    place_.ring_only = ring_only;
     const Router router = network.router(workers);
     const PhasedCollective phases =
         phase_of(ring_orders(network.topology(), workers, place_), workers.size());

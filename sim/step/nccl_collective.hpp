@@ -27,7 +27,7 @@ class NcclRun {
 public:
     // Workers and errors as of nccl_place().
     NcclRun(ClusterNetwork& network, NcclCollective collective, std::span<const DeviceId> workers,
-            std::string_view where);
+            std::string_view where, bool ring_only = false);
 
     // Bytes of the buffer of an all-reduce; of gathers and scatters, of one rank's part.
     RunId start(ClusterNetwork& network, Bytes bytes, Instant at) const;

@@ -24,6 +24,31 @@ Router ClusterNetwork::router(std::span<const DeviceId> workers) {
     };
 }
 
+Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTransport& hosts) {
+    return [this, workers, &hosts](std::int32_t from, std::int32_t to) {
+        return between_hosts(workers[static_cast<std::size_t>(from)],
+                             workers[static_cast<std::size_t>(to)], hosts);
+    };
+}
+
+// The connection is a link that is nobody else's, in front of those from socket to socket.
+std::span<const LinkId> ClusterNetwork::between_hosts(DeviceId from, DeviceId to,
+                                                      const HostTransport& hosts) {
+    const auto [entry, is_new] = connections_.try_emplace({from, to, hosts});
+    std::vector<LinkId>& links = entry->second;
+    if (!is_new) return links;
+    const DeviceId first = socket_of(topology_, routes_, from);
+    const DeviceId second = socket_of(topology_, routes_, to);
+    const bool within = topology_.device(from).machine == topology_.device(to).machine;
+    const auto path = first == second ? std::span<const LinkId>() : routes_.route(first, second);
+    Duration once;
+    for (const LinkId link : path) once += topology_.link(link).latency;
+    const Duration waits = within ? Duration{} : 2 * std::int64_t{hosts.round_trips} * once;
+    links.push_back(flows_.add_link({BytesPerSecond::of(hosts.rate(within)), waits}));
+    links.insert(links.end(), path.begin(), path.end());
+    return links;
+}
+
 namespace {
 
 void note_links(std::vector<LinkId>& links, std::span<const TransferGraph::Edge> edges,
@@ -82,7 +107,8 @@ constexpr std::int64_t exact_transfers_max = 1 << 23;  // in the air at once; te
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective algorithm,
                                    std::span<const DeviceId> workers, std::int32_t per_host,
-                                   std::string_view where, std::int64_t at_once) {
+                                   std::string_view where, std::int64_t at_once,
+                                   const HostTransport* hosts) {
     const auto ranks = static_cast<std::int32_t>(workers.size());
     INVARIANT(ranks >= 2);
     const std::string refusal = kernels::schedule_refusal(algorithm, ranks, per_host);
@@ -93,7 +119,8 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
             fmt::format("{} needs as many workers on each machine",
                         policies::collective_names()[static_cast<std::size_t>(algorithm)]));
     }
-    const Router router = network.router(workers);
+    const Router router =
+        hosts != nullptr ? network.router(workers, *hosts) : network.router(workers);
     if (algorithm == policies::Collective::double_binary_tree) {
         if (ranks > pipeline_ranks_max) {
             throw InputError(where, "",
@@ -108,7 +135,7 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
         return;
     }
     std::optional<PhasedCollective> rings;
-    if (algorithm == policies::Collective::ring) {
+    if (algorithm == policies::Collective::ring && hosts == nullptr) {
         rings = nvlink_rings(network.topology(), workers, per_host);
     }
     const PhasedCollective phases =
@@ -122,8 +149,10 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
 }
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, NcclCollective collective,
-                                   std::span<const DeviceId> workers, std::string_view where)
-    : name_("nccl"), nccl_(std::make_shared<const NcclRun>(network, collective, workers, where)) {
+                                   std::span<const DeviceId> workers, std::string_view where,
+                                   bool ring_only)
+    : name_("nccl"),
+      nccl_(std::make_shared<const NcclRun>(network, collective, workers, where, ring_only)) {
     links_.assign(nccl_->links().begin(), nccl_->links().end());
 }
 

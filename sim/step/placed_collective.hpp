@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "policies/plan.hpp"
@@ -16,6 +18,7 @@
 #include "sim/cluster/topology.hpp"
 #include "sim/network/collective_runs.hpp"
 #include "sim/network/tree_pipeline.hpp"
+#include "sim/step/host_transport.hpp"
 #include "sim/step/nccl_collective.hpp"
 #include "sim/step/network_rule.hpp"
 
@@ -35,13 +38,18 @@ public:
     // From rank to rank of a job whose rank r runs on workers[r]. Throws InputError if there is no
     // path. The span of workers must outlive the router.
     Router router(std::span<const DeviceId> workers);
+    // The same through the hosts: a connection for each two ranks, which all collectives share.
+    Router router(std::span<const DeviceId> workers, const HostTransport& hosts);
 
 private:
+    std::span<const LinkId> between_hosts(DeviceId from, DeviceId to, const HostTransport& hosts);
+
     const Topology& topology_;
     NetworkRule rule_;
     FlowNetwork flows_;
     CollectiveRuns runs_;
     Routes routes_;
+    std::map<std::tuple<DeviceId, DeviceId, HostTransport>, std::vector<LinkId>> connections_;
 };
 
 // An algorithm on the workers of a job. `ring` is as many rings at once as NVLink gives in a
@@ -52,13 +60,17 @@ public:
     // `per_host` ranks on each machine, in order; 0: not as many on each. InputError(WHERE …) if it
     // cannot run on so many ranks, or needs as many on each machine, is too large to be played, or
     // has no path. Workers: two or more. `at_once`: how many like it may be in the air together.
+    // `hosts`: it goes through host memory, and a ring in the order of ranks; none: from GPU to
+    // GPU.
     PlacedCollective(ClusterNetwork& network, policies::Collective algorithm,
                      std::span<const DeviceId> workers, std::int32_t per_host,
-                     std::string_view where, std::int64_t at_once = 1);
+                     std::string_view where, std::int64_t at_once = 1,
+                     const HostTransport* hosts = nullptr);
 
     // As long as NCCL's takes. InputError as of nccl_place().
     PlacedCollective(ClusterNetwork& network, NcclCollective collective,
-                     std::span<const DeviceId> workers, std::string_view where);
+                     std::span<const DeviceId> workers, std::string_view where,
+                     bool ring_only = false);
 
     // Along the axes of a grid of all workers.
     PlacedCollective(ClusterNetwork& network, std::span<const kernels::GridAxis> axes,

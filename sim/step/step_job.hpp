@@ -13,6 +13,7 @@
 #include "policies/plan.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/step/buckets.hpp"
+#include "sim/step/host_transport.hpp"
 #include "sim/step/launch.hpp"
 #include "sim/step/layout_work.hpp"
 #include "sim/step/workload.hpp"
@@ -74,8 +75,10 @@ struct StepJob {
     // searched, or zero.
     std::vector<kernels::GridAxis> axes;
     Bytes searched_message;
+    bool nccl_ring_only = false;  // of its all-reduces, NCCL's have no trees (NcclPlace)
     bool nccl = false;  // instead: all-reduces and gathers of gradients take as long as NCCL's
-    std::int32_t per_host = 0;  // of the collective
+    std::int32_t per_host = 0;           // of the collective
+    std::optional<HostTransport> hosts;  // all-reduces go through host memory
     Stragglers stragglers;
     InputSupply input;
     Validation validation;

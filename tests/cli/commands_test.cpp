@@ -329,7 +329,8 @@ TEST_CASE("ukemi check: reads scenarios of steps, too, and each command names th
     const std::string steps = shipped("steps/losses.json").string();
     const Ran ran = run_ukemi(scratch.path(), {"check", steps});
     CHECK(ran.code == 0);
-    CHECK_THAT(ran.out, Catch::Contains("losses.json: ok (1 job, 8 x p3.8xlarge on "));
+    CHECK_THAT(ran.out, Catch::Contains("losses.json: ok (1 job, 8 x p3.8xlarge on ") &&
+                            Catch::Contains("nccl (as usual on machines with NVLink): ring/LL128"));
     CHECK_THAT(run_ukemi(scratch.path(), {"check", "--resolved", steps}).out,
                Catch::Contains("\"events\""));
     const Ran replay = run_ukemi(scratch.path(), {"replay", steps});

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "scenarios/reader/read_collective.hpp"
 #include "scenarios/reader/simulated_steps.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "tests/scratch_folder.hpp"
@@ -59,6 +60,74 @@ TEST_CASE("nccl scenario: what NCCL cannot do is refused with its place", "[scen
                       "n.json: at /job/collective: nccl does not run on mi300x");
 }
 
+TEST_CASE("nccl scenario: machines with NVLink use it unless told otherwise", "[scenario]") {
+    struct Way {
+        const char* cluster;
+        const char* keys;
+        bool nccl = false;
+        bool usual = false;
+    };
+    const Way ways[] = {
+        {R"({"machine": "dgx_a100", "count": 2})", "", true, true},
+        {R"({"machine": "p3.8xlarge", "count": 1})", R"(, "workers": 3)", true, true},
+        {R"({"machine": "dgx_a100", "count": 2})", R"(, "collective": "nccl")", true, false},
+        {R"({"machine": "dgx_a100", "count": 2})", R"(, "collective": "ring")", false, false},
+        {R"({"machine": "dgx_a100", "count": 2})", R"(, "variable_update": "horovod")", false,
+         false},
+        // No NVLink, a GPU that NCCL does not know, machines of two kinds, nothing to add up.
+        {R"({"machine": "p3.2xlarge", "count": 2})", "", false, false},
+        {R"({"machine": "mi300x_8", "count": 1})", "", false, false},
+        {R"({"zones": [{"machine": "p3.8xlarge"}, {"machine": "dgx1_v100"}]})", "", false, false},
+        {R"({"machine": "dgx_a100", "count": 2})", R"(, "workers": 1)", false, false},
+    };
+    for (const Way& way : ways) {
+        CAPTURE(way.cluster, way.keys);
+        const std::string steps = fmt::format(
+            R"({{"name": "n", "seed": 1, "cluster": {},
+                 "job": {{"model": "resnet50", "batch": 8, "steps": 2{},
+                          "compute": {{"table": {{"8": "50 ms"}}}}}}}})",
+            way.cluster, way.keys);
+        const scenarios::StepScenario scenario =
+            scenarios::step_scenario_from_text(steps, "n.json");
+        const scenarios::StepJobEntry& entry = scenario.jobs.front();
+        CHECK(entry.job.nccl == way.nccl);
+        CHECK(entry.usual_nccl == way.usual);
+        CHECK(scenarios::why_collective(entry).empty() == (!way.usual && !entry.cheapest));
+    }
+}
+
+TEST_CASE("nccl scenario: rings alone, as NCCL before 2.4 had them", "[scenario]") {
+    const std::vector<ConfigOverride> rings = {{"/job/nccl_algorithms", "ring", "--set"}};
+    const scenarios::StepScenario all = scenarios::step_scenario_from_text(text, "n.json");
+    const scenarios::StepScenario ring = scenarios::step_scenario_from_text(text, "n.json", rings);
+    CHECK_THAT(all.jobs.front().why, !Catch::Contains("ring/"));
+    CHECK_THAT(ring.jobs.front().why,
+               Catch::StartsWith("ring/") && !Catch::Contains("tree/") && !Catch::Contains("NVLS"));
+    CHECK(step_s(ring) > step_s(all));
+}
+
+TEST_CASE("transport scenario: gradients through the hosts, by the rates that it names",
+          "[scenario]") {
+    const auto read = [](const std::vector<ConfigOverride>& set) {
+        return scenarios::read_step_scenario(
+            std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/steps/horovod_p100.json", set);
+    };
+    const scenarios::StepScenario usual = read({});
+    const sim::StepJob& job = usual.jobs.front().job;
+    REQUIRE(job.hosts);
+    CHECK(*job.hosts == sim::HostTransport{});
+    CHECK(job.launch.copy_s_per_byte == job.hosts->copy_s_per_byte());
+    const scenarios::StepScenario fast =
+        read({{"/job/transport", R"({"connection": "2 GB/s", "sum": "4 GB/s", "round_trips": 0})",
+               "--set"}});
+    const sim::HostTransport& hosts = *fast.jobs.front().job.hosts;
+    CHECK(hosts.connection == 2e9);
+    CHECK(hosts.sum == 4e9);
+    CHECK(hosts.round_trips == 0);
+    CHECK(hosts.device == sim::HostTransport{}.device);
+    CHECK(step_s(fast) < step_s(usual));
+}
+
 TEST_CASE("nccl scenario: layouts take NCCL's times for their groups, too", "[scenario]") {
     const std::vector<ConfigOverride> layout = {
         {"/job/layout", R"({"tensor": 8, "data": 2})", "--set"}};
@@ -104,6 +173,7 @@ TEST_CASE("nccl scenario: a replay's step times come from it", "[simulated_steps
     REQUIRE(time.groups.size() == 2);
     CHECK(to_seconds(time.groups.back().steps.front().time) ==
           Approx(step_s(scenario)).epsilon(1e-4));
+    CHECK(scenarios::simulated_exchange(file) == "nccl");
 }
 
 }  // namespace ukemi

@@ -103,6 +103,7 @@ constexpr std::array all_choices = {
 
 bool is_possible(const NcclPlace& place, NcclChoice choice, NcclCollective collective) {
     if (choice.protocol == NcclProtocol::ll128 && !place.ll128) return false;
+    if (place.ring_only && choice.algorithm != NcclAlgorithm::ring) return false;
     switch (choice.algorithm) {
         case NcclAlgorithm::ring: return true;
         case NcclAlgorithm::tree: return collective == NcclCollective::all_reduce;

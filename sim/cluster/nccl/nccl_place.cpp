@@ -28,21 +28,15 @@ constexpr Known generations[] = {
     {"gb200", NcclGeneration::blackwell},
 };
 
-NcclGeneration generation_of_gpu(std::string_view gpu, std::string_view where) {
-    for (const Known& known : generations) {
-        if (gpu.starts_with(known.prefix)) return known.generation;
-    }
-    throw InputError(where, "",
-                     gpu.empty() ? std::string("nccl needs GPUs whose kind is known")
-                                 : fmt::format("nccl does not run on {}", gpu));
+const Known* generation_of_gpu(std::string_view gpu) {
+    const auto found = std::ranges::find_if(
+        generations, [&](const Known& known) { return gpu.starts_with(known.prefix); });
+    return found == std::end(generations) ? nullptr : &*found;
 }
 
 using MachineRanks = std::vector<std::span<const DeviceId>>;  // by machine
 
-// The machines of all must be alike.
-MachineRanks groups_of(const Topology& topology, std::span<const DeviceId> workers,
-                       std::string_view where) {
-    if (workers.size() < 2) throw InputError(where, "", "nccl needs two workers");
+MachineRanks groups_of(const Topology& topology, std::span<const DeviceId> workers) {
     const auto machine_of = [&](DeviceId worker) { return topology.device(worker).machine; };
     MachineRanks groups;
     for (std::size_t begin = 0, end = 0; begin < workers.size(); begin = end) {
@@ -51,15 +45,32 @@ MachineRanks groups_of(const Topology& topology, std::span<const DeviceId> worke
         }
         groups.push_back(workers.subspan(begin, end - begin));
     }
-    const Machine& first = topology.machine(machine_of(workers.front()));
-    for (const auto& group : groups) {
-        const Machine& other = topology.machine(machine_of(group.front()));
-        if (other.gpu == first.gpu && other.preset == first.preset) continue;
-        throw InputError(where, "",
-                         fmt::format("nccl needs machines of one kind, found {} and {}",
-                                     first.preset, other.preset));
-    }
     return groups;
+}
+
+std::string refusal_of(const Topology& topology, const MachineRanks& groups) {
+    const auto machine_of = [&](std::span<const DeviceId> group) -> const Machine& {
+        return topology.machine(topology.device(group.front()).machine);
+    };
+    if (groups.empty() || (groups.size() == 1 && groups.front().size() == 1)) {
+        return "nccl needs two workers";
+    }
+    const Machine& first = machine_of(groups.front());
+    for (const auto& group : groups) {
+        const Machine& other = machine_of(group);
+        if (other.gpu == first.gpu && other.preset == first.preset) continue;
+        return fmt::format("nccl needs machines of one kind, found {} and {}", first.preset,
+                           other.preset);
+    }
+    if (first.gpu.empty()) return "nccl needs GPUs whose kind is known";
+    if (generation_of_gpu(first.gpu) == nullptr) {
+        return fmt::format("nccl does not run on {}", first.gpu);
+    }
+    const MachineId id = topology.device(groups.front().front()).machine;
+    if (groups.size() > 1 && topology.devices_of(DeviceKind::nic, id).empty()) {
+        return "nccl needs NICs between machines";
+    }
+    return {};
 }
 
 double line_rate(const Topology& topology, LinkKind kind, double reached) {
@@ -128,12 +139,11 @@ double least_of_switches(const Topology& topology, Routes& routes, const Machine
 }
 
 void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
-                   const MachineRanks& groups, const Machine& machine, std::string_view where) {
+                   const MachineRanks& groups, const Machine& machine) {
     const DeviceId worker = groups.front().front();
     const MachineId id = topology.device(worker).machine;
     const std::vector<DeviceId> nics = topology.devices_of(DeviceKind::nic, id);
     const std::size_t gpus = topology.devices_of(DeviceKind::gpu, id).size();
-    if (nics.empty()) throw InputError(where, "", "nccl needs NICs between machines");
     const std::size_t each = std::ranges::min(groups, {}, &MachineRanks::value_type::size).size();
     // Shared evenly by the GPUs, one at least.
     const std::size_t used = std::max<std::size_t>(1, nics.size() * each / gpus);
@@ -167,19 +177,30 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
 
 }  // namespace
 
+bool nccl_is_usual(const Topology& topology, std::span<const DeviceId> workers) {
+    if (!refusal_of(topology, groups_of(topology, workers)).empty()) return false;
+    const MachineId machine = topology.device(workers.front()).machine;
+    if (topology.machine(machine).preset.empty()) return false;  // a network of ASTRA-sim's
+    return std::ranges::any_of(topology.links(), [&](const Link& link) {
+        return link.kind == LinkKind::nvlink && topology.device(link.from).machine == machine;
+    });
+}
+
 NcclPlace nccl_place(const Topology& topology, Routes& routes, std::span<const DeviceId> workers,
                      std::string_view where) {
-    const MachineRanks groups = groups_of(topology, workers, where);
+    const MachineRanks groups = groups_of(topology, workers);
+    const std::string refused = refusal_of(topology, groups);
+    if (!refused.empty()) throw InputError(where, "", refused);
     const auto largest = std::ranges::max(groups, {}, &MachineRanks::value_type::size);
     const Machine& machine = topology.machine(topology.device(workers.front()).machine);
     NcclPlace place;
     place.machines = static_cast<std::int32_t>(groups.size());
     place.per_machine = static_cast<std::int32_t>(largest.size());
     place.fewer = place.ranks() - static_cast<std::int32_t>(workers.size());
-    place.generation = generation_of_gpu(machine.gpu, where);
+    place.generation = generation_of_gpu(machine.gpu)->generation;
     place.amd = machine.amd;
     place_inside(place, topology, largest, machine);
-    if (groups.size() > 1) place_between(place, topology, routes, groups, machine, where);
+    if (groups.size() > 1) place_between(place, topology, routes, groups, machine);
     return place;
 }
 

@@ -34,8 +34,9 @@ struct NcclPlace {
                                  // combines with it
     bool sums = false;           // switches of the network that can
     bool ll128 = true;
-    bool amd = false;   // CPUs of AMD: other constants between machines
-    std::string reach;  // in words, with sources
+    bool ring_only = false;  // no trees and no sums in switches: NCCL before 2.4, NCCL_ALGO=Ring
+    bool amd = false;        // CPUs of AMD: other constants between machines
+    std::string reach;       // in words, with sources
 
     std::int32_t ranks() const { return machines * per_machine - fewer; }
 };
@@ -45,5 +46,9 @@ struct NcclPlace {
 // or GPUs that NCCL does not know.
 NcclPlace nccl_place(const Topology& topology, Routes& routes, std::span<const DeviceId> workers,
                      std::string_view where);
+
+// Whether training there uses NCCL unless told otherwise: it can run on these workers, and their
+// machines have NVLink.
+bool nccl_is_usual(const Topology& topology, std::span<const DeviceId> workers);
 
 }  // namespace ukemi::sim
