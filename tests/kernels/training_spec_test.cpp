@@ -81,7 +81,7 @@ TEST_CASE("training spec: of a script it holds the script, and no model of ours"
           "[training_spec]") {
     TrainingSpec spec;
     spec.script = "/folder/tr\"ain.py";
-    spec.step = {.bucket_bytes = 77, .seed = 5, .noise_smoothing = 0.5, .error_feedback = false};
+    spec.step = {.bucket_bytes = 77, .seed = 5, .error_feedback = false, .noise_smoothing = 0.5};
     spec.seed = 6;
     const std::string text = training_spec_text(spec);
     const TrainingSpec read = training_spec_from(text);
