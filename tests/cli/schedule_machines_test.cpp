@@ -38,7 +38,7 @@ constexpr const char* on_links = R"({"name": "links",
              {"name": "b", "gpus": 8, "steps": 2000}],
     "schedulers": [{"name": "fifo"}]})";
 
-double step_s(const ScratchFolder& scratch, const json& machines_of_jobs) {
+double simulated_step_s(const ScratchFolder& scratch, const json& machines_of_jobs) {
     json document = json::parse(in_racks);
     const json job = document["job"];
     document.erase("job");
@@ -104,9 +104,9 @@ TEST_CASE("ukemi schedule: shared links, as ukemi simulate has them", "[cli][job
     // racks, too: their all-reduces share the uplinks.
     const json of_a = {1, 1, 1, 1, 2, 2, 2, 2};
     const json of_b = {0, 0, 0, 0, 3, 3, 3, 3};
-    const double alone_s = step_s(scratch, json::array({of_a}));
-    const double together_s = step_s(scratch, json::array({of_a, of_b}));
-    const double in_own_rack_s = step_s(scratch, json::array({{0, 0, 0, 0, 1, 1, 1, 1}}));
+    const double alone_s = simulated_step_s(scratch, json::array({of_a}));
+    const double together_s = simulated_step_s(scratch, json::array({of_a, of_b}));
+    const double in_own_rack_s = simulated_step_s(scratch, json::array({{0, 0, 0, 0, 1, 1, 1, 1}}));
     CHECK(together_s > 1.8 * alone_s);
     CHECK(alone_s > 1.8 * in_own_rack_s);
     const double a_end_s = 600 + (2000 - 600 / alone_s) * together_s;
@@ -185,7 +185,8 @@ TEST_CASE("ukemi schedule: the shipped clusters of spot machines and of shared l
         CHECK(std::stod(untold[i].at("cost_usd")) > std::stod(told[i].at("cost_usd")));
     }
     const Ran mixed =
-        run_ukemi(scratch.path(), {"schedule", "spot_and_on_demand", "--out", "mixed"});
+        run_ukemi(scratch.path(),
+                  {"schedule", shipped("jobs/spot_and_on_demand.json").string(), "--out", "mixed"});
     REQUIRE(mixed.code == 0);
     const auto spent = csv_rows(scratch.path() / "mixed/schedule.csv");
     REQUIRE(spent.size() == 4);

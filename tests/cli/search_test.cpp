@@ -62,6 +62,11 @@ TEST_CASE("ukemi search: pieces, trials and the table agree", "[cli][search]") {
     CHECK(searches[0].at("winner") == least->at("trial"));
     CHECK(searches[1].at("winner") == searches[0].at("winner"));
     CHECK(fs::exists(scratch.path() / "r/figures/found_over_time.csv"));
+    // Its time axis has round numbers, and not the times at which something was found.
+    CHECK_THAT(
+        text_in(scratch.path() / "r/figures/found_over_time.gp"),
+        Catch::Matches("[^]*set xtics (autofreq|\\((0\\.)?0*[125]0*(, (0\\.)?0*[125]0*)*\\)) "
+                       "nomirror out\n[^]*"));
 }
 
 TEST_CASE("ukemi search: a folder of results is run again to the same", "[cli][search]") {

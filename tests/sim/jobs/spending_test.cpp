@@ -38,7 +38,7 @@ sim::ScheduleOutcome spent_on(const sim::SharedCluster& cluster,
 }
 
 // Type a: 4 USD/h, twice as fast for x and eight times for y; type b: 1 USD/h.
-sim::SharedCluster two_types() {
+sim::SharedCluster two_priced_types() {
     sim::SharedCluster cluster;
     cluster.groups = {{"a", 1, 1}, {"b", 1, 1}};
     cluster.markets = {paid_in_use(4 * dollar_an_hour), paid_in_use(dollar_an_hour)};
@@ -53,7 +53,7 @@ TEST_CASE("gavel_cost: each job where its work is cheapest, by hand", "[jobs]") 
     jobs[0].speed_of_group = {2'000'000, 1'000'000};
     jobs[1].speed_of_group = {8'000'000, 1'000'000};
     const sim::ScheduleOutcome outcome =
-        spent_on(two_types(), jobs, "gavel_cost", R"({"round": "6 min"})");
+        spent_on(two_priced_types(), jobs, "gavel_cost", R"({"round": "6 min"})");
     CHECK(outcome.jobs[0].cost == nano_dollars(2'000'000'000));
     CHECK(outcome.jobs[1].cost == nano_dollars(4'000'000'000));
     CHECK(outcome.jobs[0].completion == Instant::at(hours(2)));
@@ -67,12 +67,12 @@ TEST_CASE("gavel_cost: a deadline is worth the dearer type, as far as it needs i
     jobs[0].speed_of_group = {2'000'000, 1'000'000};
     jobs[0].deadline = Instant::at(minutes(102));
     const sim::ScheduleOutcome outcome =
-        spent_on(two_types(), jobs, "gavel_cost", R"({"round": "6 min"})");
+        spent_on(two_priced_types(), jobs, "gavel_cost", R"({"round": "6 min"})");
     CHECK(outcome.jobs[0].completion <= jobs[0].deadline);
     CHECK(to_dollars(outcome.jobs[0].cost) > 2.5);
     CHECK(to_dollars(outcome.jobs[0].cost) < 3.2);
     const sim::ScheduleOutcome fastest =
-        spent_on(two_types(), jobs, "gavel_max_sum", R"({"round": "6 min"})");
+        spent_on(two_priced_types(), jobs, "gavel_max_sum", R"({"round": "6 min"})");
     CHECK(to_dollars(fastest.jobs[0].cost) == Approx(4));
 }
 
