@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -26,8 +27,10 @@
 #include "records/run_json.hpp"
 #include "runtime/agent_secret.hpp"
 #include "runtime/calibration.hpp"
+#include "runtime/notices/metadata_service.hpp"
 #include "runtime/notices/notice_watch.hpp"
 #include "sim/job/world.hpp"
+#include "sim/market/lease_bill.hpp"
 
 namespace ukemi::cli {
 
@@ -62,6 +65,9 @@ struct TrainOptions {
     std::string agents;
     fs::path secret_file;
     bool ranks = false;
+    std::string provider;
+    std::optional<double> budget_usd;
+    std::string stop_at;
     bool dry_run = false;
 };
 
@@ -138,6 +144,41 @@ std::optional<runtime::AgentDoor> agents_of(const TrainOptions& options,
                               runtime::read_agent_secret(options.secret_file)};
 }
 
+// Who is asked for the agents' machines.
+std::optional<runtime::ProviderSetup> provider_of(const TrainOptions& options,
+                                                  const scenarios::NamedMarket& market) {
+    if (options.provider.empty()) return std::nullopt;
+    if (options.agents.empty() || options.ranks) {
+        throw InputError("--provider", "",
+                         "its machines join as agents: expected --agents, and no --ranks");
+    }
+    constexpr std::string_view kind = "command:";
+    if (!options.provider.starts_with(kind) || options.provider.size() == kind.size()) {
+        throw InputError("--provider", "",
+                         fmt::format("expected command:PROGRAM, found \"{}\"", options.provider));
+    }
+    const sim::MarketRules& rules = market.data.rules;
+    for (const records::BillingRule& rule : {rules.spot_billing, rules.on_demand_billing}) {
+        if (!sim::needs_price_history(rule, rules.bidding)) continue;
+        throw InputError("--provider", "",
+                         "prices are known when they are told: expected a scenario whose bills "
+                         "do not go by past prices (\"billing\")");
+    }
+    runtime::ProviderSetup setup;
+    setup.program = options.provider.substr(kind.size());
+    setup.join = options.agents;
+    for (const sim::ZoneData& zone : market.data.zones) setup.zones.push_back(zone.name);
+    setup.run = fmt::format("ukemi-{:x}-{}", std::time(nullptr), ::getpid());
+    return setup;
+}
+
+void set_limits(const TrainOptions& options, runtime::LiveOptions& live) {
+    live.stop_within =
+        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.stop_within_s));
+    if (options.budget_usd) live.budget = dollars(*options.budget_usd);
+    live.stop_at = runtime::world_time(options.stop_at);
+}
+
 // The command lines of all workers that there may be at once.
 void print_commands(const runtime::LiveOptions& live, int workers_max) {
     if (live.remote.hosts.empty()) {
@@ -170,6 +211,8 @@ scenarios::NamedMarket the_market(const TrainOptions& options, const scenarios::
     if (!options.agents.empty()) {
         scenarios::NamedMarket market = scenarios::calm_market(scenario);
         market.name = "agents";
+        // A zone that has refused is left alone for a while.
+        market.data.rules.launch_retry = minutes(1);
         market.data.provisioning = market.data.notice = {};  // they are there, and tell themselves
         sim::prepare(market.data);
         return market;
@@ -388,6 +431,7 @@ void train(const TrainOptions& options) {
     auto notice_sources = sources_in(options.notices);
     const scenarios::PolicyList list = the_list(options, scenario);
     const scenarios::NamedMarket market = the_market(options, scenario, seed);
+    const std::optional<runtime::ProviderSetup> provider = provider_of(options, market);
     analysis::ReplayInputs inputs = inputs_of(options, scenario, list, seed);
     const fs::path folder = results_folder(options, inputs);
     analysis::OutputFolder results(folder, options.force);
@@ -406,12 +450,12 @@ void train(const TrainOptions& options) {
         options.live.live_options(scenario, folder.string() + "-checkpoints");
     live_options.remote = remote;
     live_options.agents = agents;
+    live_options.provider = provider;
+    set_limits(options, live_options);
     if (!options.address.empty()) live_options.listen = options.address;
     live_options.time_scale = options.time_scale;
     live_options.resume_from = options.resume;
     live_options.keep = {true, true, true, options.log_events};
-    live_options.stop_within =
-        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.stop_within_s));
     runtime::NoticeWatch notices(std::move(notice_sources));
     live_options.host_loss = [&notices] { return notices.loss(); };
     ProgressReport progress(scenario.job.samples_total, notices);
@@ -428,6 +472,7 @@ void train(const TrainOptions& options) {
     inputs.live = about.dump();
     live.run.files = {{"steps.csv", runtime::steps_csv(live.record)},
                       {"live.json", runtime::live_json(live.record)}};
+    if (provider) live.run.files.push_back({"provider.jsonl", live.provider});
     drawn = analysis::say_figures(
                 analysis::write_results(results, inputs, std::span(&live.run, 1), {})) &&
             drawn;
@@ -458,6 +503,9 @@ void add_host_options(CLI::App& command, TrainOptions& options) {
     command.add_option("--secret-file", options.secret_file,
                        "the secret that agents have, too, in a file of mode 0600 (default: what "
                        "the variable UKEMI_AGENT_SECRET holds)");
+    command.add_option("--provider", options.provider,
+                       "command:PROGRAM is asked for machines and takes them back (JSON in and "
+                       "out, runtime/README.md); they start agents");
     command.add_flag("--ranks", options.ranks,
                      "this command is started once a rank, by mpirun or srun: rank 0 leads the "
                      "run, and each rank is an agent of one slot");
@@ -493,6 +541,17 @@ void add_train(CLI::App& app) {
         "and the run saves and ends --stop-within before that moment: aws, azure, gce, "
         "file:PATH, command:PROGRAM, sigterm:SECONDS, one or several (ukemi list notices)");
     add_host_options(*command, *options);
+    command
+        ->add_option("--budget", options->budget_usd,
+                     "USD: the run saves and ends before its machines have cost so much")
+        ->check(CLI::Range(0.0, 1e9));
+    command
+        ->add_option("--stop-at", options->stop_at,
+                     "a time such as 2026-11-23T08:22:00Z: the run saves and ends before")
+        ->check([](const std::string& text) {
+            return std::string(
+                runtime::world_time(text) ? "" : "expected a time such as 2026-11-23T08:22:00Z");
+        });
     command->add_option("--seed", options->seed, "of weights, samples and draws")
         ->check(CLI::Range(std::uint64_t{0}, seed_max));
     command->add_option("--costs", options->costs,

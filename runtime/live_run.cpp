@@ -191,6 +191,13 @@ sim::JobSpec live_job(const scenarios::Scenario& scenario, const sim::MarketData
     return job;
 }
 
+// What it could not take back is the last that is said.
+void end_provider(CommandProvider& provider, LiveRun& live_run) {
+    for (std::string& kept : provider.finish())
+        live_run.record.incidents.push_back(std::move(kept));
+    live_run.provider = provider.log();
+}
+
 void fill_measured(records::RunResult& result, const LiveRecord& record) {
     if (record.steps.empty()) return;
     result.loss = record.steps.back().report.loss;
@@ -207,6 +214,12 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     const policies::Capabilities world_can = live_capabilities(market.data, job, scripted);
     scenarios::check_policies(list, scenario, world_can);
     LiveSetup live = live_setup(scenario, seed, options);
+    std::optional<CommandProvider> provider;
+    if (options.provider) live.provider = &provider.emplace(*options.provider);
+    const sim::World* running = nullptr;
+    live.budget = options.budget;
+    live.spent_by = [&running](Instant now) { return running->spent_by(now); };
+    live.stop_at = options.stop_at;
     live.zones = static_cast<std::uint32_t>(market.data.zones.size());
     const auto parameters = count_parameters(scenario, live.crew.training);
     check_training(scenario, live.crew);
@@ -229,16 +242,19 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
         };
     }
     setup.capabilities = world_can;
-    if (options.agents) setup.places = 0;
+    if (options.agents && !provider) setup.places = 0;
+    if (provider) setup.provider = &*provider;
     LiveTrainer* trainer = nullptr;
     setup.make_trainer = [&](policies::Controller& controller, records::Ledger& ledger,
                              sim::RunQueue& queue) {
+        if (provider) provider->attach(queue);
         auto made =
             std::make_unique<LiveTrainer>(job, live, controller, ledger, queue, live_run.record);
         trainer = made.get();
         return made;
     };
     sim::World world(std::move(setup));
+    running = &world;
     records::RunResult& result = live_run.run.result;
     try {
         result = world.run();
@@ -249,6 +265,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
         keep_model(*trainer, live_run.record);
         result = world.broken_off();
     }
+    if (provider) end_provider(*provider, live_run);
     const bool told = (options.stop_requests != nullptr && options.stop_requests->load() > 0) ||
                       trainer->machine_goes();
     live_run.interrupted = told && !result.finished;

@@ -28,6 +28,9 @@ struct LiveOptions {
     std::string listen = "127.0.0.1";
     RemoteStart remote;
     std::optional<AgentDoor> agents;
+    std::optional<ProviderSetup> provider;  // of the agents' machines
+    std::optional<Dollars> budget;
+    std::optional<WorldTime> stop_at;
     scenarios::RunOptions keep;
     // As in LiveSetup:
     const std::atomic<int>* stop_requests = nullptr;
@@ -41,6 +44,7 @@ struct LiveOptions {
 struct LiveRun {
     scenarios::FinishedRun run;
     LiveRecord record;
+    std::string provider;      // its log, a line of JSON an event
     bool interrupted = false;  // told to stop, or its machine goes, and the work is not done
     // What broke the run off after its first step, whose record is here all the same.
     std::exception_ptr failure;

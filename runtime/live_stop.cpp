@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/live_trainer.hpp"
+#include "runtime/notices/metadata_service.hpp"
 
 namespace ukemi::runtime {
 
@@ -46,6 +47,7 @@ bool LiveTrainer::must_stop() {
 std::chrono::milliseconds LiveTrainer::told_to_stop() {
     const bool told = setup_.stop_requests != nullptr && setup_.stop_requests->load() > 0;
     if (told) stop_because("told to stop");
+    mind_limits();
     if (!notice_) return setup_.stop_within;
     if (!notice_->at) {
         stop_because(notice_->text);
@@ -54,6 +56,21 @@ std::chrono::milliseconds LiveTrainer::told_to_stop() {
     const std::chrono::milliseconds left = time_until(*notice_->at);
     if (left <= setup_.stop_within) stop_because(notice_->text);
     return std::clamp(left, std::chrono::milliseconds(0), setup_.stop_within);
+}
+
+// Early enough to save: what is held costs until then.
+void LiveTrainer::mind_limits() {
+    if (setup_.budget) {
+        const Instant end =
+            std::max(clock_.now(), queue_->now()) + clock_.scaled(setup_.stop_within);
+        if (setup_.spent_by(end) >= *setup_.budget) {
+            stop_because(
+                fmt::format("the budget of {:.2f} USD would be spent", to_dollars(*setup_.budget)));
+        }
+    }
+    if (setup_.stop_at && time_until(*setup_.stop_at) <= setup_.stop_within) {
+        stop_because("its hour has come: " + utc_text(*setup_.stop_at));
+    }
 }
 
 // Its workers are machines of the market: all of them are announced to be lost, and no others are

@@ -260,7 +260,9 @@ void LiveTrainer::start_those_due() {
     const auto now = LiveClock::Wall::now();
     std::erase_if(to_start_, [&](const auto& one) {
         if (one.second > now) return false;
-        crew_.spawn(one.first);
+        const auto agent = agent_of_.find(one.first);
+        crew_.spawn(one.first,
+                    agent == agent_of_.end() ? std::nullopt : std::optional(agent->second));
         return true;
     });
 }
@@ -268,6 +270,7 @@ void LiveTrainer::start_those_due() {
 void LiveTrainer::leave(InstanceId instance, bool lost, Instant) {
     std::erase(holders_, instance);
     machines_.erase(instance);
+    agent_of_.erase(instance);
     if (to_start_.erase(instance) > 0) {
         --processes_;
         return;
@@ -426,8 +429,20 @@ void LiveTrainer::tell_places(Instant at) {
 
 void LiveTrainer::take(const AgentJoined& event, Instant at) {
     note_agents(at, fmt::format("agent {} joined: {} slots", event.name, event.slots));
+    if (setup_.provider != nullptr) return take_provided(event, at);
     places_[event.agent] = event.slots;
     tell_places(at);
+}
+
+// Only machines that were asked for have a place in the run.
+void LiveTrainer::take_provided(const AgentJoined& event, Instant at) {
+    const auto instance = setup_.provider->joined(event.name, at);
+    if (instance) {
+        agent_of_[*instance] = event.agent;
+    } else {
+        note_agents(at,
+                    fmt::format("agent {} is nobody whom the provider was asked for", event.name));
+    }
 }
 
 void LiveTrainer::take(const AgentLeft& event, Instant at) {
@@ -442,6 +457,7 @@ void LiveTrainer::take(const AgentNoticed& event, Instant at) {
     for (const InstanceId worker : event.workers) {
         queue_->schedule(at, sim::Phase::environment, sim::LossTold{worker, lost_at});
     }
+    if (setup_.provider != nullptr) setup_.provider->noticed(event.name, lost_at, at);
     if (places_.erase(event.agent) > 0) tell_places(at);
 }
 
@@ -478,6 +494,8 @@ bool LiveTrainer::wait(std::optional<Instant>) {
     constexpr WallTime longest = std::chrono::milliseconds(100);
     for (;;) {
         if (!take_reports()) return true;
+        if (setup_.provider != nullptr)
+            setup_.provider->look(std::max(clock_.now(), queue_->now()));
         hear_of_host(std::max(clock_.now(), queue_->now()));
         const auto due = queue_->next_at();
         const Instant now = clock_.now();

@@ -18,6 +18,7 @@
 
 #include "policies/controller.hpp"
 #include "records/ledger.hpp"
+#include "runtime/command_provider.hpp"
 #include "runtime/crew.hpp"
 #include "runtime/live_clock.hpp"
 #include "runtime/live_deaths.hpp"
@@ -75,7 +76,13 @@ struct LiveSetup {
     // as of any notice, and the run ends as if told to, `stop_within` before the machine does (at
     // once, if nobody knows when).
     std::function<std::optional<HostNotice>()> host_loss;
-    std::uint32_t zones = 1;                             // of the market
+    std::uint32_t zones = 1;  // of the market
+    // Whom the World asks for machines, whose agents join; outlives the trainer.
+    CommandProvider* provider = nullptr;
+    // Hard stops: the run has ended and saved before so much is spent, and before that moment.
+    std::optional<Dollars> budget;
+    std::function<Dollars(Instant)> spent_by;
+    std::optional<WorldTime> stop_at;
     std::chrono::milliseconds first_pause{100};          // see LiveDeaths
     std::function<LiveClock::Wall::time_point()> wall;   // see LiveClock
     std::function<void(const LiveRecord&)> on_progress;  // whenever the record has grown
@@ -137,6 +144,7 @@ private:
     void take(const AgentNoticed& event, Instant at);
     void note_agents(Instant at, const std::string& what);
     void tell_places(Instant at);
+    void take_provided(const AgentJoined& event, Instant at);
     bool take_reports();  // false: an event of the queue is due before the next report
     void note_common_steps(const GroupEntered& event);
     void note_incident(Instant at, const std::string& what);
@@ -147,6 +155,7 @@ private:
     bool must_stop();
     std::chrono::milliseconds told_to_stop();
     void hear_of_host(Instant now);
+    void mind_limits();
     bool may_stop_now();
     bool hurried() const;
     void order_save();
@@ -192,9 +201,10 @@ private:
     Duration checkpoint_time_;  // the longest so far
     std::int64_t transitions_ = 0;
     int processes_ = 0;
-    std::map<std::uint32_t, int> places_;  // of each agent that starts workers
-    std::set<InstanceId> machines_;        // that the World holds
-    std::optional<HostNotice> notice_;     // to the machine that all of this is on
+    std::map<std::uint32_t, int> places_;           // of each agent that starts workers
+    std::map<InstanceId, std::uint32_t> agent_of_;  // of a provider's machines
+    std::set<InstanceId> machines_;                 // that the World holds
+    std::optional<HostNotice> notice_;              // to the machine that all of this is on
     LiveDeaths deaths_;
     std::map<InstanceId, LiveClock::Wall::time_point> to_start_;  // not before then
     kernels::StepReport last_report_;

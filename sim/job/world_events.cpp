@@ -20,6 +20,7 @@ void World::heed(const ZoneNews& news) {
 void World::handle(const InstanceReady& event) {
     const Instant now = queue_.now();
     Instance* instance = fleet_.find(event.instance);
+    if (instance == nullptr && setup_.provider != nullptr) return;  // given back meanwhile
     INVARIANT(instance != nullptr);
     fleet_.became_ready(*instance, now);
     start_worker(*instance);

@@ -70,7 +70,9 @@ std::optional<ZoneNews> ZoneWatch::see(const LifetimeOver& event) {
 }
 
 std::optional<ZoneNews> ZoneWatch::see(const LaunchFailed& event) {
-    const ZoneId zone = fleet_->find(event.instance)->zone;
+    const Instance* const instance = fleet_->find(event.instance);
+    if (instance == nullptr) return {};  // given back meanwhile, before a provider had answered
+    const ZoneId zone = instance->zone;
     const Instant refused_before = fleet_->spot_refused_until(zone);
     fleet_->launch_failed(event.instance, queue_->now());
     await(zone, refused_before);

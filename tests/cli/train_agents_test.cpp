@@ -1,129 +1,16 @@
 // train_agents_test.cpp — `ukemi train --agents` and `ukemi agent`: machines that come and go.
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <memory>
-#include <nlohmann/json.hpp>
 
-#include "base/socket_address.hpp"
-#include "tests/cli/child.hpp"
+#include "tests/cli/agents_rig.hpp"
 
 namespace ukemi {
 
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
-
-constexpr std::int64_t without_end = 1'000'000'000;
-
-std::string agents_scenario(std::int64_t samples, int workers_min, int workers_max) {
-    return fmt::format(R"({{"name": "agents", "seed": 3,
-  "job": {{"samples": {}, "batch_per_worker": 8, "samples_per_epoch": 512,
-          "throughput": {{"1": "1000 samples/s", "8": "4000 samples/s"}},
-          "checkpoint": {{"kind": "saved", "cost": "1 s"}}, "restart": "1 s",
-          "give_up_after": "4000 h"}},
-  "cluster": {{"count_min": {}, "count_max": {}}},
-  "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
-  "training": {{"data": {{"kind": "synthetic", "samples": 512, "features": 16, "classes": 4}},
-               "model": {{"kind": "mlp", "hidden": [16]}}, "learning_rate": 0.1}},
-  "replay": ["spot_only+checkpoint_on_notice"]}}
-)",
-                       samples, workers_min, workers_max);
-}
-
-void write_secret(const fs::path& file, const std::string& text) {
-    write_file(file, text);
-    ::chmod(file.c_str(), 0600);
-}
-
-const std::string a_secret = "mUcn0sgLpOU4Hv1DdCcsC3f4Hk1rYcsPvIY4P3bQ9mA=";
-
-// A port that is free just now.
-std::string free_address() {
-    const FileDescriptor socket = listening_socket(*SocketAddress::of_host("127.0.0.1", 0));
-    return SocketAddress::of_socket(socket.get()).text();
-}
-
-// A run with its agents, all of them programs of their own.
-class AgentsRig {
-public:
-    AgentsRig(std::int64_t samples, int workers_min, int workers_max) : address(free_address()) {
-        write_file(folder() / "s.json", agents_scenario(samples, workers_min, workers_max));
-        write_secret(folder() / "secret", a_secret + "\n");
-    }
-    const fs::path& folder() const { return scratch_.path(); }
-
-    std::vector<std::string> train_words(const std::string& out) const {
-        return {"train", "s.json",        "--time-scale", "100",   "--agents",
-                address, "--secret-file", "secret",       "--out", out};
-    }
-    std::unique_ptr<RunningProgram> train(const std::string& out) const {
-        return start(train_words(out));
-    }
-    std::unique_ptr<RunningProgram> agent(const std::string& name, int slots,
-                                          std::vector<std::string> more = {}) const {
-        std::vector<std::string> words{"agent",  "--join",  address,
-                                       "--name", name,      "--secret-file",
-                                       "secret", "--slots", std::to_string(slots)};
-        words.insert(words.end(), more.begin(), more.end());
-        return start(std::move(words));
-    }
-    std::unique_ptr<RunningProgram> start(std::vector<std::string> words) const {
-        return std::make_unique<RunningProgram>(UKEMI_BINARY, folder(), std::move(words),
-                                                Output::kept);
-    }
-    std::string newest_model(const std::string& out) const {
-        std::vector<fs::path> found;
-        for (const auto& entry : fs::directory_iterator(folder() / (out + "-checkpoints"))) {
-            if (entry.path().extension() == ".ukemi") found.push_back(entry.path());
-        }
-        REQUIRE_FALSE(found.empty());
-        return text_in(*std::ranges::max_element(found));
-    }
-
-    std::string address;
-
-private:
-    ScratchFolder scratch_;
-};
-
-// Until the program has said so, after something else; it may not end before.
-void await_words(RunningProgram& program, const std::string& words, const std::string& after = "") {
-    const auto end = std::chrono::steady_clock::now() + 60s;
-    const auto is_said = [&] {
-        const std::string said = program.said();
-        const std::size_t from = said.find(after);
-        return from != std::string::npos && said.find(words, from) != std::string::npos;
-    };
-    while (!is_said()) {
-        INFO("waits for: " << words << "\n" << program.said());
-        REQUIRE_FALSE(program.has_ended());
-        REQUIRE(std::chrono::steady_clock::now() < end);
-        std::this_thread::sleep_for(20ms);
-    }
-}
-
-// The sizes of the groups that trained, one after the other.
-std::vector<int> groups_in(const fs::path& out) {
-    std::vector<int> groups;
-    for (const auto& run : fs::directory_iterator(out / "runs")) {
-        const auto live = nlohmann::json::parse(text_in(run.path() / "live.json"));
-        for (const auto& one : live.at("transitions"))
-            groups.push_back(one.at("workers").get<int>());
-    }
-    return groups;
-}
-
-std::string decisions_in(const fs::path& out) {
-    std::string text;
-    for (const auto& run : fs::directory_iterator(out / "runs")) {
-        text += text_in(run.path() / "decisions.jsonl");
-    }
-    return text;
-}
 
 }  // namespace
 
@@ -146,7 +33,8 @@ TEST_CASE("ukemi agent: four workers of two agents learn bit for bit what they d
     const Ran home =
         run_ukemi(rig.folder(), {"train", "s.json", "--time-scale", "100", "--out", "home"});
     REQUIRE(home.code == 0);
-    CHECK(rig.newest_model("away") == rig.newest_model("home"));
+    const bool same = rig.newest_model("away") == rig.newest_model("home");
+    CHECK(same);
 }
 
 TEST_CASE("ukemi agent: agents come and go, and the run goes on with those that are there",
@@ -289,7 +177,8 @@ TEST_CASE("ukemi train --ranks: the ranks of mpirun and of srun are the workers"
     const Ran home =
         run_ukemi(rig.folder(), {"train", "s.json", "--time-scale", "100", "--out", "home"});
     REQUIRE(home.code == 0);
-    CHECK(rig.newest_model("away") == rig.newest_model("home"));
+    const bool same = rig.newest_model("away") == rig.newest_model("home");
+    CHECK(same);
 }
 
 }  // namespace ukemi

@@ -1,0 +1,215 @@
+#include "runtime/command_provider.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base/invariant.hpp"
+#include "base/plain_text.hpp"
+
+namespace ukemi::runtime {
+
+namespace {
+
+constexpr std::size_t answer_bytes_max = 16 * 1024;
+constexpr int return_attempts = 3;
+constexpr double price_max = 1e6;  // USD/h
+
+std::string market_name(bool spot) { return spot ? "spot" : "on_demand"; }
+
+struct Granted {
+    bool yes = false;
+    std::optional<double> usd_per_hour;
+    std::string why;  // not
+};
+
+Granted read_answer(const ProgramCall::Answer& answer) {
+    if (!answer.problem.empty()) return {false, {}, answer.problem};
+    const auto said = nlohmann::json::parse(answer.text, nullptr, false);
+    if (!said.is_object()) {
+        return {false, {}, "its answer is no JSON object: " + ukemi::quoted(answer.text)};
+    }
+    if (said.contains("refused")) {
+        const auto& why = said.at("refused");
+        return {false, {}, one_line(why.is_string() ? why.get<std::string>() : why.dump())};
+    }
+    Granted granted{true, {}, {}};
+    if (!said.contains("usd_per_hour")) return granted;
+    const auto& price = said.at("usd_per_hour");
+    const double usd = price.is_number() ? price.get<double>() : -1;
+    if (usd >= 0 && usd <= price_max) {
+        granted.usd_per_hour = usd;
+        return granted;
+    }
+    return {false, {}, "\"usd_per_hour\": expected a price, found " + ukemi::quoted(price.dump())};
+}
+
+}  // namespace
+
+std::unique_ptr<ProgramCall> CommandProvider::call(const std::string& request) const {
+    return std::make_unique<ProgramCall>(
+        setup_.program, request + "\n",
+        ProgramCall::Limits{setup_.answer_within, answer_bytes_max});
+}
+
+void CommandProvider::note(Instant at, const char* kind, InstanceId id, const Machine& machine,
+                           const std::string& more) {
+    nlohmann::ordered_json line{{"t_ns", at.raw()},
+                                {"event", kind},
+                                {"instance", index_of(id)},
+                                {"machine", machine.name},
+                                {"zone", setup_.zones[index_of(machine.zone)]},
+                                {"market", market_name(machine.spot)}};
+    if (!more.empty()) line["why"] = more;
+    log_ += line.dump() + "\n";
+}
+
+void CommandProvider::ask(const sim::Instance& wanted, Instant now) {
+    Machine machine;
+    machine.name = fmt::format("{}-{}", setup_.run, index_of(wanted.id));
+    machine.zone = wanted.zone;
+    machine.spot = wanted.market == policies::Market::spot;
+    nlohmann::ordered_json request{{"request", "launch"},
+                                   {"machine", machine.name},
+                                   {"zone", setup_.zones[index_of(wanted.zone)]},
+                                   {"market", market_name(machine.spot)},
+                                   {"join", setup_.join}};
+    if (wanted.bid > Price{}) request["bid_usd_per_hour"] = to_dollars_per_hour(wanted.bid);
+    note(now, "asked", wanted.id, machine);
+    try {
+        machine.call = call(request.dump());
+    } catch (const std::system_error& error) {  // no process is to be had
+        note(now, "refused", wanted.id, machine, one_line(error.what()));
+        queue_->schedule(now, sim::Phase::completion, sim::LaunchFailed{wanted.id});
+        return;
+    }
+    machines_.emplace(wanted.id, std::move(machine));
+}
+
+void CommandProvider::begin_return(Machine machine) {
+    returns_.push_back({std::move(machine.name), std::move(machine.call), 0, nullptr, {}});
+    look_at_returns();
+}
+
+// Also one that is taken, or whose request is under way: the program knows what there is.
+void CommandProvider::give_back(InstanceId instance, Instant now) {
+    auto node = machines_.extract(instance);
+    if (node.empty()) return;
+    note(now, "given_back", instance, node.mapped());
+    begin_return(std::move(node.mapped()));
+}
+
+void CommandProvider::refuse(InstanceId id, const std::string& why, Instant now) {
+    auto node = machines_.extract(id);
+    note(now, "refused", id, node.mapped(), why);
+    queue_->schedule(now, sim::Phase::completion, sim::LaunchFailed{id});
+    // Whatever it said, something may be there.
+    begin_return(std::move(node.mapped()));
+}
+
+void CommandProvider::answered(InstanceId id, Machine& machine, const ProgramCall::Answer& answer,
+                               Instant now) {
+    const Granted granted = read_answer(answer);
+    if (!granted.yes) return refuse(id, granted.why, now);
+    machine.granted = true;
+    machine.join_by = Wall::now() + setup_.join_within;
+    note(now, "granted", id, machine,
+         granted.usd_per_hour ? fmt::format("{} USD/h", *granted.usd_per_hour) : "");
+    if (granted.usd_per_hour && machine.spot) {
+        queue_->schedule(now, sim::Phase::environment,
+                         sim::PriceTold{machine.zone, dollars_per_hour(*granted.usd_per_hour)});
+    }
+    if (machine.has_agent) become_ready(id, now);
+}
+
+void CommandProvider::look(Instant now) {
+    std::vector<InstanceId> asked;
+    for (const auto& [id, machine] : machines_) {
+        if (!machine.ready) asked.push_back(id);
+    }
+    for (const InstanceId id : asked) {
+        Machine& machine = machines_.at(id);
+        if (machine.granted && Wall::now() > machine.join_by) {
+            refuse(id, "its agent has not joined in time", now);
+        } else if (machine.call) {
+            const auto answer = machine.call->look();
+            if (!answer) continue;
+            machine.call.reset();
+            answered(id, machine, *answer, now);
+        }
+    }
+    look_at_returns();
+}
+
+std::optional<InstanceId> CommandProvider::machine_named(const std::string& name) const {
+    const auto found =
+        std::ranges::find_if(machines_, [&](const auto& one) { return one.second.name == name; });
+    return found == machines_.end() ? std::nullopt : std::optional(found->first);
+}
+
+// It may be there before the program has said for how much: then it waits for that.
+std::optional<InstanceId> CommandProvider::joined(const std::string& name, Instant now) {
+    const auto id = machine_named(name);
+    if (!id || std::exchange(machines_.at(*id).has_agent, true)) return std::nullopt;
+    if (machines_.at(*id).granted) become_ready(*id, now);
+    return id;
+}
+
+void CommandProvider::become_ready(InstanceId id, Instant now) {
+    Machine& machine = machines_.at(id);
+    machine.ready = true;
+    note(now, "ready", id, machine);
+    queue_->schedule(now, sim::Phase::completion, sim::InstanceReady{id});
+}
+
+// Also before its worker is started.
+void CommandProvider::noticed(const std::string& name, Instant lost_at, Instant now) {
+    const auto id = machine_named(name);
+    if (!id) return;
+    note(now, "notice", *id, machines_.at(*id));
+    queue_->schedule(now, sim::Phase::environment, sim::LossTold{*id, lost_at});
+}
+
+// Each is tried again; true while any is under way.
+bool CommandProvider::look_at_returns() {
+    std::erase_if(returns_, [&](Return& one) {
+        if (one.launch && !one.launch->look()) return false;
+        one.launch.reset();
+        if (one.call) {
+            const auto answer = one.call->look();
+            if (!answer) return false;
+            one.call.reset();
+            if (answer->problem.empty()) return true;
+            one.problem = answer->problem;
+        }
+        if (one.attempts == return_attempts) {
+            kept_.push_back(fmt::format("{} may still run and cost money: {}", one.name,
+                                        one_line(one.problem)));
+            return true;
+        }
+        ++one.attempts;
+        const nlohmann::ordered_json request{{"request", "release"}, {"machine", one.name}};
+        try {
+            one.call = call(request.dump());
+        } catch (const std::system_error& error) {
+            one.problem = error.what();
+        }
+        return false;
+    });
+    return !returns_.empty();
+}
+
+std::vector<std::string> CommandProvider::finish() {
+    while (look_at_returns()) {
+        for (const Return& one : returns_) {
+            const ProgramCall* const under_way = one.launch ? one.launch.get() : one.call.get();
+            if (under_way != nullptr) under_way->wait(std::chrono::milliseconds(50));
+        }
+    }
+    return std::exchange(kept_, {});
+}
+
+}  // namespace ukemi::runtime
