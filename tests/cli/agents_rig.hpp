@@ -8,7 +8,6 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,17 +108,6 @@ inline void await_words(RunningProgram& program, const std::string& words,
         REQUIRE(std::chrono::steady_clock::now() < end);
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-}
-
-// The sizes of the groups that trained, one after the other.
-inline std::vector<int> groups_in(const std::filesystem::path& out) {
-    std::vector<int> groups;
-    for (const auto& run : std::filesystem::directory_iterator(out / "runs")) {
-        const auto live = nlohmann::json::parse(text_in(run.path() / "live.json"));
-        for (const auto& one : live.at("transitions"))
-            groups.push_back(one.at("workers").get<int>());
-    }
-    return groups;
 }
 
 inline std::string decisions_in(const std::filesystem::path& out) {

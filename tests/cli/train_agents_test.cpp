@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "tests/cli/agents_rig.hpp"
 
@@ -11,6 +12,17 @@ namespace ukemi {
 namespace {
 
 namespace fs = std::filesystem;
+
+// The sizes of the groups that trained, one after the other.
+std::vector<int> groups_in(const std::filesystem::path& out) {
+    std::vector<int> groups;
+    for (const auto& run : std::filesystem::directory_iterator(out / "runs")) {
+        const auto live = nlohmann::json::parse(text_in(run.path() / "live.json"));
+        for (const auto& one : live.at("transitions"))
+            groups.push_back(one.at("workers").get<int>());
+    }
+    return groups;
+}
 
 }  // namespace
 
