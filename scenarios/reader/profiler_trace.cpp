@@ -35,7 +35,7 @@ struct ReadyGradient {
 };
 
 // What a device did, and when the host launched it; the time by which all launched so far is done.
-struct DeviceWork {
+struct LaunchedWork {
     double launched_us = 0;
     Stretch done;
 };
@@ -61,13 +61,13 @@ public:
 
     // Of the host's instant: of the device, when all that was launched until then is done.
     double done_at(double host_us) const {
-        const auto after = std::ranges::upper_bound(work_, host_us, {}, &DeviceWork::launched_us);
+        const auto after = std::ranges::upper_bound(work_, host_us, {}, &LaunchedWork::launched_us);
         return after == work_.begin() ? host_us : (after - 1)->done.end_us;
     }
     bool has_device() const { return !work_.empty(); }
     std::optional<double> first_work(const Stretch& step) const {
         const auto at =
-            std::ranges::lower_bound(work_, step.begin_us, {}, &DeviceWork::launched_us);
+            std::ranges::lower_bound(work_, step.begin_us, {}, &LaunchedWork::launched_us);
         if (at == work_.end() || at->launched_us >= step.end_us) return std::nullopt;
         return at->done.begin_us;
     }
@@ -166,7 +166,7 @@ private:
             work_.push_back(
                 {launch == launched_by_id_.end() ? done.begin_us : launch->second, done});
         }
-        std::ranges::stable_sort(work_, {}, &DeviceWork::launched_us);
+        std::ranges::stable_sort(work_, {}, &LaunchedWork::launched_us);
         for (std::size_t i = 1; i < work_.size(); ++i) {
             work_[i].done.end_us = std::max(work_[i].done.end_us, work_[i - 1].done.end_us);
         }
@@ -175,12 +175,12 @@ private:
     std::string_view file_;
     std::map<std::int64_t, Stretch> done_by_id_;
     std::map<std::int64_t, double> launched_by_id_;
-    std::vector<DeviceWork> work_;  // as it was launched; ends never before those of earlier ones
+    std::vector<LaunchedWork> work_;  // as it was launched; ends never before those of earlier ones
     Stretch all_{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
 };
 
 // Of each step that trains, what the medians are taken of.
-struct StepTimes {
+struct TracedSteps {
     std::vector<double> seconds;
     std::vector<double> backward_shares;
     std::vector<std::vector<double>> ready;  // by gradient
@@ -188,7 +188,7 @@ struct StepTimes {
 };
 
 void add_step(const ProfilerEvents& events, const Stretch& step, std::optional<double> last_end,
-              StepTimes& times) {
+              TracedSteps& times) {
     const auto inside = [&](double at) { return at >= step.begin_us && at <= step.end_us; };
     const auto backward = std::ranges::find_if(events.backward_us, inside);
     std::vector<ReadyGradient> gradients;
@@ -229,7 +229,7 @@ void add_step(const ProfilerEvents& events, const Stretch& step, std::optional<d
 
 ProfiledStep parse_profiler_trace(std::string_view text, std::string_view file) {
     const ProfilerEvents events(text, file);
-    StepTimes times;
+    TracedSteps times;
     std::optional<double> last_end;
     for (const Stretch& step : events.steps) {
         add_step(events, step, last_end, times);

@@ -66,7 +66,7 @@ const std::vector<Registry> registries{
      "jobs/shared_cluster.json",
      "--schedulers ",
      {"schedule"},
-     {},
+     {"allox", "gavel_cost", "spot_shares"},
      "completion_s_mean"},
     {"searchers",
      "",

@@ -124,15 +124,15 @@ TEST_CASE("profiler trace: what it cannot be taken from is refused", "[scenario]
 
 TEST_CASE("profiler trace: a recorded one is a model of steps", "[scenario][profiler]") {
     const std::string folder = UKEMI_SOURCE_DIR "/scenarios/profiler";
-    const std::string small = folder + "/small_cnn_16.json";
+    const std::string small = folder + "/small_cnn_16.trace";
     const auto step = parse_profiler_trace(read_file(small, scenarios::profiler_bytes_max), small);
     CHECK(step.steps == 5);
     REQUIRE(step.gradients.size() == 8);
     const auto entry = [&](int batch, const std::string& more) {
         const std::string text = fmt::format(
             R"({{"name": "own", "seed": 1, "cluster": {{"machine": "p3.2xlarge", "count": 2}},
-                 "job": {{"model": {{"kind": "profiled", "traces": {{"16": "{0}/small_cnn_16.json",
-                          "64": "{0}/small_cnn_64.json"}}}}, "batch": {1} {2}}}}})",
+                 "job": {{"model": {{"kind": "profiled", "traces": {{"16": "{0}/small_cnn_16.trace",
+                          "64": "{0}/small_cnn_64.trace"}}}}, "batch": {1} {2}}}}})",
             folder, batch, more);
         return scenarios::step_scenario_from_text(text, "own.json").jobs.at(0);
     };
