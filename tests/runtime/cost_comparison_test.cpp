@@ -131,7 +131,7 @@ TEST_CASE("cost comparison: every line says whether both agree, and the last one
     CHECK(runtime::count(apart, runtime::Agreement::only_second) == 1);
     CHECK(apart.back().name == "copy, 2 ranks, 4096 bytes");
     CHECK_THAT(runtime::difference_table(apart),
-               Catch::Contains("only there\n11 of 11 agree within the spread that both state; "
+               Catch::Contains("only there\n12 of 12 agree within the spread that both state; "
                                "3 stand in one of them alone\n"));
     CHECK_THAT(runtime::difference_table({}), Catch::Contains("nothing that could be compared"));
     scenarios::LiveCosts wide = first;
