@@ -548,7 +548,7 @@ class Losses(ScriptTest):
         workers = rig.spawn(2)
         tell = rig.tell
 
-        def lie(worker, name, **fields):
+        def lie(worker, name, /, **fields):
             if name == "Transition" and worker == workers[0]:
                 fields["group_secret"] = b"?" * 32
             tell(worker, name, **fields)

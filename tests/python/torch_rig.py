@@ -146,7 +146,7 @@ class Rig:
         self.wait("Ready", workers)
         return workers
 
-    def tell(self, worker, name, **fields):
+    def tell(self, worker, name, /, **fields):
         try:
             self.connections[worker].sendall(encode(name, **fields))
         except OSError:

@@ -242,7 +242,7 @@ class Link:
 
     # ---- any thread ----
 
-    def send(self, name: str, **fields: Any) -> None:
+    def send(self, name: str, /, **fields: Any) -> None:
         """A connection that failed shows when it is read from."""
         frame = encode(name, **fields)
         try:

@@ -200,7 +200,7 @@ def _put(kind: str, value: Any) -> bytes:
     raise AssertionError(kind)
 
 
-def encode(name: str, **fields: Any) -> bytes:
+def encode(name: str, /, **fields: Any) -> bytes:
     """The whole frame, with its length."""
     parts = [bytes((_NUMBERS[name],))]
     for field, kind in MESSAGES[name]:

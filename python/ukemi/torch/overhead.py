@@ -46,7 +46,7 @@ class _Link:
     def watch(self, one: Any) -> None: ...
     def forget(self, one: Any) -> None: ...
 
-    def send(self, name: str, **fields: Any) -> None:
+    def send(self, name: str, /, **fields: Any) -> None:
         os.write(self._nowhere, encode(name, **fields))
 
 
