@@ -20,17 +20,14 @@
 #include "base/shell_word.hpp"
 #include "base/socket_address.hpp"
 #include "base/text_digest.hpp"
-#include "cli/agent_options.hpp"
 #include "cli/command.hpp"
-#include "cli/live_workers.hpp"
 #include "cli/notice_options.hpp"
+#include "cli/train_agents.hpp"
 #include "records/run_json.hpp"
-#include "runtime/agent_secret.hpp"
 #include "runtime/calibration.hpp"
 #include "runtime/notices/metadata_service.hpp"
 #include "runtime/notices/notice_watch.hpp"
 #include "sim/job/world.hpp"
-#include "sim/market/lease_bill.hpp"
 
 namespace ukemi::cli {
 
@@ -43,33 +40,6 @@ namespace fs = std::filesystem;
 constexpr auto seed_max = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 constexpr std::string_view own_market = "scenario";  // as --revocations has it
-
-struct TrainOptions {
-    LiveWorkerOptions live;
-    std::string policies;
-    std::string revocations;
-    double time_scale = 1;
-    double stop_within_s = 20;
-    std::string notices;
-    std::optional<std::uint64_t> seed;
-    std::string costs;
-    std::string resume;
-    std::string out;
-    bool force = false;
-    bool json = false;
-    bool log_events = false;
-    std::string hosts;
-    std::string address;
-    std::string remote_shell;
-    std::string remote_program;
-    std::string agents;
-    fs::path secret_file;
-    bool ranks = false;
-    std::string provider;
-    std::optional<double> budget_usd;
-    std::string stop_at;
-    bool dry_run = false;
-};
 
 // Where workers are started: on this machine, or on --hosts.
 runtime::RemoteStart remote_of(const TrainOptions& options) {
@@ -114,62 +84,6 @@ void use_hosts(const runtime::RemoteStart& remote, scenarios::Scenario& scenario
     }
     const int slots = runtime::slots_of(remote.hosts);
     if (slots < scenario.job.instances_max) scenarios::limit_workers(scenario.job, slots);
-}
-
-// Where agents join, and with what.
-std::optional<runtime::AgentDoor> agents_of(const TrainOptions& options,
-                                            const scenarios::Scenario& scenario) {
-    if (options.agents.empty()) {
-        if (options.secret_file.empty() && !options.ranks) return std::nullopt;
-        throw InputError(options.ranks ? "--ranks" : "--secret-file", "",
-                         "is for --agents: expected both");
-    }
-    const std::vector<std::pair<const char*, bool>> others{
-        {"--hosts", !options.hosts.empty()},
-        {"--address", !options.address.empty()},
-        {"--cores", !options.live.cores.empty()},
-        {"--costs", !options.costs.empty()},
-        {"--revocations", !options.revocations.empty()},
-        {"--dry-run", options.dry_run},
-    };
-    for (const auto& [name, is_there] : others) {
-        if (!is_there) continue;
-        throw InputError(name, "", "agents bring their machines: expected none beside --agents");
-    }
-    if (scenario.training && !scenario.training->script.empty()) {
-        throw InputError("--agents", "",
-                         "workers of a script exchange on one machine only: expected none");
-    }
-    return runtime::AgentDoor{agent_address(options.agents, "--agents"),
-                              runtime::read_agent_secret(options.secret_file)};
-}
-
-// Who is asked for the agents' machines.
-std::optional<runtime::ProviderSetup> provider_of(const TrainOptions& options,
-                                                  const scenarios::NamedMarket& market) {
-    if (options.provider.empty()) return std::nullopt;
-    if (options.agents.empty() || options.ranks) {
-        throw InputError("--provider", "",
-                         "its machines join as agents: expected --agents, and no --ranks");
-    }
-    constexpr std::string_view kind = "command:";
-    if (!options.provider.starts_with(kind) || options.provider.size() == kind.size()) {
-        throw InputError("--provider", "",
-                         fmt::format("expected command:PROGRAM, found \"{}\"", options.provider));
-    }
-    const sim::MarketRules& rules = market.data.rules;
-    for (const records::BillingRule& rule : {rules.spot_billing, rules.on_demand_billing}) {
-        if (!sim::needs_price_history(rule, rules.bidding)) continue;
-        throw InputError("--provider", "",
-                         "prices are known when they are told: expected a scenario whose bills "
-                         "do not go by past prices (\"billing\")");
-    }
-    runtime::ProviderSetup setup;
-    setup.program = options.provider.substr(kind.size());
-    setup.join = options.agents;
-    for (const sim::ZoneData& zone : market.data.zones) setup.zones.push_back(zone.name);
-    setup.run = fmt::format("ukemi-{:x}-{}", std::time(nullptr), ::getpid());
-    return setup;
 }
 
 void set_limits(const TrainOptions& options, runtime::LiveOptions& live) {
@@ -305,6 +219,11 @@ void print_summary(const runtime::LiveRun& live, const fs::path& folder) {
     fmt::print("\nresults: {}\n", folder.string());
 }
 
+void print_run(const runtime::LiveRun& live, bool as_json, const fs::path& folder) {
+    if (!as_json) return print_summary(live, folder);
+    fmt::print("{}", records::runs_json(std::span(&live.run.result, 1)));
+}
+
 // How the run ended, where its model is, and how to go on from there.
 void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options) {
     const runtime::LiveRecord& record = live.record;
@@ -338,49 +257,6 @@ void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options)
     say_on_the_way(fmt::format("{}: {}{}\n", what, file, how));
 }
 
-// A rank of mpirun or srun beside the first.
-void be_agent_of_rank(const TrainOptions& options, const runtime::AgentDoor& door) {
-    runtime::AgentSetup setup = agent_setup(door.address, door.secret);
-    setup.name = fmt::format("rank {}", own_rank());
-    setup.stop_within =
-        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.stop_within_s));
-    be_agent(setup);
-}
-
-// The first rank is an agent, too, beside the run that it leads.
-class OwnAgent {
-public:
-    explicit OwnAgent(const runtime::AgentDoor& door)
-        : setup_(agent_setup(door.address, door.secret)) {
-        setup_.name = "rank 0";
-        setup_.stop_requests = &ends_;
-        setup_.say = {};
-        thread_ = std::thread([this] { runtime::run_agent(setup_); });
-    }
-    ~OwnAgent() {
-        ends_ = 2;
-        thread_.join();
-    }
-    OwnAgent(const OwnAgent&) = delete;
-    OwnAgent& operator=(const OwnAgent&) = delete;
-
-private:
-    runtime::AgentSetup setup_;
-    std::atomic<int> ends_{0};
-    std::thread thread_;
-};
-
-void expect_door(const runtime::AgentDoor& door) {
-    try {
-        const FileDescriptor possible = listening_socket(door.address);
-    } catch (const std::system_error& error) {
-        throw InputError("--agents", "",
-                         fmt::format("expected an address of this machine and a free port, found "
-                                     "{}: {}",
-                                     door.address.text(), error.code().message()));
-    }
-}
-
 // Takes the folder away again if nothing was put into it.
 struct FolderIfUsed {
     fs::path folder;
@@ -389,6 +265,12 @@ struct FolderIfUsed {
         if (fs::is_empty(folder, ignored)) fs::remove(folder, ignored);
     }
 };
+
+// Where checkpoints go: a run that goes on from a folder of them goes on there.
+fs::path checkpoint_folder(const TrainOptions& options, const fs::path& results) {
+    if (fs::is_directory(options.resume)) return options.resume;
+    return results.string() + "-checkpoints";
+}
 
 // A resumed run has a folder of its own: what was done before it stays as it is.
 fs::path results_folder(const TrainOptions& options, const analysis::ReplayInputs& inputs) {
@@ -447,24 +329,27 @@ void train(const TrainOptions& options) {
         drawn = analysis::say_figures(written.figures);
     }
     runtime::LiveOptions live_options =
-        options.live.live_options(scenario, folder.string() + "-checkpoints");
+        options.live.live_options(scenario, checkpoint_folder(options, folder));
     live_options.remote = remote;
     live_options.agents = agents;
     live_options.provider = provider;
+    const FolderIfUsed checkpoints{live_options.folder};
+    std::optional<runtime::RunLease> lease;
+    if (agents) lend(options, runtime::live_job_identity(scenario, seed), lease, live_options);
+    live_options.resume_from = resumed_checkpoint(options, live_options.takes_over);
     set_limits(options, live_options);
     if (!options.address.empty()) live_options.listen = options.address;
     live_options.time_scale = options.time_scale;
-    live_options.resume_from = options.resume;
     live_options.keep = {true, true, true, options.log_events};
     runtime::NoticeWatch notices(std::move(notice_sources));
     live_options.host_loss = [&notices] { return notices.loss(); };
     ProgressReport progress(scenario.job.samples_total, notices);
     live_options.on_progress = std::ref(progress);
-    const FolderIfUsed checkpoints{live_options.folder};
     if (agents) say_on_the_way(fmt::format("agents may join at {}\n", agents->address.text()));
     std::optional<OwnAgent> own_agent;
     if (options.ranks) own_agent.emplace(*agents);
     runtime::LiveRun live = runtime::run_live(scenario, market, list, seed, live_options);
+    if (lease) lease->run_has_ended();
     own_agent.reset();
     progress(live.record);
     say_how_it_ended(live, options);  // before anything else can fail
@@ -476,11 +361,7 @@ void train(const TrainOptions& options) {
     drawn = analysis::say_figures(
                 analysis::write_results(results, inputs, std::span(&live.run, 1), {})) &&
             drawn;
-    if (options.json) {
-        fmt::print("{}", records::runs_json(std::span(&live.run.result, 1)));
-    } else {
-        print_summary(live, folder);
-    }
+    print_run(live, options.json, folder);
     if (live.failure) std::rethrow_exception(live.failure);
     if (!live.run.result.finished || !drawn) throw ExitWith{exit_machine_failed};
 }
@@ -556,7 +437,10 @@ void add_train(CLI::App& app) {
         ->check(CLI::Range(std::uint64_t{0}, seed_max));
     command->add_option("--costs", options->costs,
                         "costs measured by `ukemi calibrate`: predict the run before it starts");
-    command->add_option("--resume", options->resume, "a checkpoint to go on from");
+    command->add_option("--resume", options->resume,
+                        "a checkpoint to go on from, or a run's folder of them: its newest, or, if "
+                        "its coordinator was killed and its agents still have its workers "
+                        "(--agents), where these stand");
     command->add_option("--out", options->out,
                         "folder for results (default: results/<scenario>-<hash>-live, and "
                         "-from-<checkpoint> if it is resumed); the model is saved beside it");

@@ -1,4 +1,4 @@
-// agent.cpp — one connection after the other to a coordinator, and the workers of the present one.
+// agent.cpp — one connection after the other to a coordinator, and the workers of its run.
 #include "runtime/agent.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto agent_look_interval = 100ms;
-constexpr auto join_again = 500ms;
+constexpr auto join_again = 200ms;
 constexpr auto agent_welcome_time = 10s;
 constexpr int beats_per_deadline = 5;
 constexpr std::size_t name_bytes_max = 40;
@@ -39,20 +40,68 @@ std::vector<std::string> lines_in(std::string_view text) {
     return lines;
 }
 
+// What outlives a coordinator that is gone, until the next one of the same run comes.
+class KeptWorkers {
+public:
+    Tenure tenure;  // of the last coordinator; no run: none
+
+    std::map<std::uint32_t, std::unique_ptr<WorkerProcess>>& processes() { return processes_; }
+    bool contains(std::uint32_t worker) const { return processes_.contains(worker); }
+    int count() const { return static_cast<int>(processes_.size() - ending_.size()); }
+    std::vector<std::uint32_t> numbers() const {
+        std::vector<std::uint32_t> all;
+        for (const auto& [number, process] : processes_) {
+            if (!ending_.contains(number)) all.push_back(number);
+        }
+        return all;
+    }
+    void end(std::uint32_t worker) {
+        const auto found = processes_.find(worker);
+        if (found == processes_.end()) return;
+        ending_.insert(worker);
+        found->second->kill();
+    }
+    // Those that have, with how.
+    std::vector<std::pair<std::uint32_t, std::string>> take_ended() {
+        std::vector<std::pair<std::uint32_t, std::string>> ended;
+        std::erase_if(processes_, [&](const auto& each) {
+            auto how = each.second->ended();
+            if (how) ended.emplace_back(each.first, std::move(*how));
+            return how.has_value();
+        });
+        for (const auto& [number, how] : ended) ending_.erase(number);
+        return ended;
+    }
+    void forget_run() {
+        tenure = {};
+        ending_.clear();
+        processes_.clear();
+    }
+
+private:
+    std::map<std::uint32_t, std::unique_ptr<WorkerProcess>> processes_;  // they die with it
+    std::set<std::uint32_t> ending_;                                     // told to
+};
+
 // One stay with a coordinator.
 class AgentStay {
 public:
-    AgentStay(const AgentSetup& setup, Connection connection)
-        : setup_(&setup), connection_(std::move(connection)), begun_(Clock::now()) {}
+    AgentStay(const AgentSetup& setup, Connection connection, KeptWorkers& kept)
+        : setup_(&setup), connection_(std::move(connection)), kept_(&kept), begun_(Clock::now()) {
+        heard_ = looked_ = begun_;
+    }
 
     bool welcomed() const { return beat_interval_ > Clock::duration::zero(); }
     bool dismissed() const { return dismissed_; }
     bool stopped() const { return stopped_; }
+    bool refused() const { return refuses_; }
 
     // Until it is over: why, for who was not dismissed.
     std::string serve() {
         for (;;) {
             if (const auto problem = exchange()) return *problem;
+            if (refuses_) return "another one has its run";
+            if (is_silent()) return "it is silent";
             report_ended();
             hear_of_host();
             if (dismissed_ || stopped_) return {};
@@ -71,23 +120,34 @@ private:
         [[maybe_unused]] const auto problem = connection_.send(message);
     }
 
+    // Time in which this process was stopped is not the coordinator's silence.
+    bool is_silent() {
+        const Moment now = Clock::now();
+        const std::chrono::nanoseconds silence_max(kept_->tenure.rejoin_ns);
+        if (now - looked_ > silence_max / 4) heard_ = now;
+        looked_ = now;
+        return welcomed() && !kept_->tenure.run.empty() && now - heard_ > silence_max;
+    }
+
     // Waits a little for the coordinator or a worker's end.
     std::optional<std::string> exchange() {
         const bool writes = connection_.wants_to_write();
         std::vector<pollfd> descriptors{
             {connection_.descriptor(), static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0}};
-        for (const auto& [id, worker] : workers_) {
+        for (const auto& [id, worker] : kept_->processes()) {
             if (worker->descriptor() >= 0) descriptors.push_back({worker->descriptor(), POLLIN, 0});
         }
         ::poll(descriptors.data(), descriptors.size(),
                static_cast<int>(agent_look_interval.count()));
         std::vector<Message> messages;
         auto problem = connection_.receive(messages);
+        if (!messages.empty()) heard_ = Clock::now();
         for (const Message& message : messages) obey(message);
         return problem ? problem : connection_.flush();
     }
 
     void obey(const Message& message) {
+        if (refuses_) return;
         if (const auto* welcome = std::get_if<AgentWelcome>(&message)) {
             beat_interval_ = std::chrono::nanoseconds(
                 std::max<std::int64_t>(welcome->heartbeat_ns / beats_per_deadline, 1'000'000));
@@ -95,14 +155,27 @@ private:
                 setup_->say(fmt::format("joined {} with {} slots", setup_->coordinator.text(),
                                         setup_->slots));
             }
+        } else if (const auto* tenure = std::get_if<Tenure>(&message)) {
+            heed(*tenure);
         } else if (const auto* start = std::get_if<StartWorker>(&message)) {
             start_worker(*start);
         } else if (const auto* end = std::get_if<EndWorker>(&message)) {
-            const auto found = workers_.find(end->worker);
-            if (found != workers_.end()) found->second->kill();
+            kept_->end(end->worker);
         } else if (std::holds_alternative<Dismissal>(message)) {
             dismissed_ = true;
         }
+    }
+
+    // Another run's workers are of no use to this one.
+    void heed(const Tenure& tenure) {
+        Tenure& own = kept_->tenure;
+        const bool same_run = tenure.run == own.run;
+        refuses_ = same_run && !tenure.may_follow(own);
+        if (refuses_) return send(Superseded{own.run, own.term});
+        if (!same_run) kept_->forget_run();
+        own = tenure;
+        report_ended();
+        send(AgentWorkers{own.run, kept_->numbers()});
     }
 
     // This very program, and nothing else that a coordinator may think of.
@@ -112,25 +185,21 @@ private:
         order.arguments = lines_in(start.arguments);
         order.arguments.emplace_back("--read-invitation");
         const bool is_worker = order.arguments.front() == "worker";
-        if (!is_worker || workers_.size() >= static_cast<std::size_t>(setup_->slots) ||
-            workers_.contains(start.worker) || start.invitation.size() > 1024) {
+        if (!is_worker || kept_->count() >= setup_->slots || kept_->contains(start.worker) ||
+            start.invitation.size() > 1024) {
             send(WorkerEnded{start.worker, "could not be started: the agent has no place for it"});
             return;
         }
         order.input = start.invitation;
         try {
-            workers_.emplace(start.worker, std::make_unique<WorkerProcess>(order));
+            kept_->processes().emplace(start.worker, std::make_unique<WorkerProcess>(order));
         } catch (const std::system_error& error) {
             send(WorkerEnded{start.worker, fmt::format("could not be started: {}", error.what())});
         }
     }
 
     void report_ended() {
-        std::erase_if(workers_, [&](const auto& each) {
-            const auto how = each.second->ended();
-            if (how) send(WorkerEnded{each.first, *how});
-            return how.has_value();
-        });
+        for (auto& [worker, how] : kept_->take_ended()) send(WorkerEnded{worker, std::move(how)});
     }
 
     // A notice, or a signal, which is one. Once its time has come and no worker is left, it is
@@ -155,22 +224,30 @@ private:
             send(message);
             return;
         }
-        stopped_ =
-            stopped_ || (workers_.empty() && (told > 0 || (notice_->at && now > *notice_->at)));
+        stopped_ = stopped_ || (kept_->processes().empty() &&
+                                (told > 0 || (notice_->at && now > *notice_->at)));
     }
 
     const AgentSetup* setup_;
     Connection connection_;
+    KeptWorkers* kept_;
     Moment begun_;
+    Moment heard_;
+    Moment looked_;
     Clock::duration beat_interval_{};
     Moment next_beat_{};
-    // They die with it.
-    std::map<std::uint32_t, std::unique_ptr<WorkerProcess>> workers_;
+    bool refuses_ = false;  // a coordinator whose run another one has
     std::optional<HostNotice> notice_;
     bool noticed_ = false;
     bool dismissed_ = false;
     bool stopped_ = false;
 };
+
+std::string gone(const std::string& why, int workers) {
+    const std::string kept =
+        workers == 0 ? "" : fmt::format("; {} workers wait for the next one", workers);
+    return fmt::format("the coordinator is gone: {}{}", why, kept);
+}
 
 bool told_to_stop(const AgentSetup& setup) {
     return setup.stop_requests != nullptr && setup.stop_requests->load() > 0;
@@ -184,16 +261,20 @@ AgentEnd run_agent(const AgentSetup& setup) {
     hello.name = setup.name;
     Moment give_up = Clock::now() + setup.join_within;
     std::string said;
+    KeptWorkers kept;
     while (!told_to_stop(setup)) {
         std::string why;
         try {
-            AgentStay stay(setup, join_as_agent(setup.coordinator, setup.secret, hello));
+            AgentStay stay(setup, join_as_agent(setup.coordinator, setup.secret, hello), kept);
             why = stay.serve();
             if (stay.stopped()) return AgentEnd::stopped;
             if (stay.dismissed() && !setup.stays) return AgentEnd::dismissed;
-            if (stay.welcomed()) {
+            if (stay.dismissed()) kept.forget_run();
+            if (stay.refused()) {
+                why = fmt::format("{} is not obeyed: {}", setup.coordinator.text(), why);
+            } else if (stay.welcomed()) {
                 give_up = Clock::now() + setup.join_within;
-                why = stay.dismissed() ? "the run is over" : "the coordinator is gone: " + why;
+                why = stay.dismissed() ? "the run is over" : gone(why, kept.count());
             } else {
                 why = fmt::format("{} does not let this agent in: is the secret the same?",
                                   setup.coordinator.text());

@@ -12,8 +12,8 @@ namespace ukemi::runtime {
 class AgentBody final : public WorkerBody {
 public:
     // The Crew outlives it.
-    AgentBody(Crew::State& crew, std::uint32_t agent, InstanceId worker)
-        : crew_(&crew), agent_(agent), worker_(worker) {}
+    AgentBody(Crew::State& crew, std::uint32_t agent, std::uint32_t number)
+        : crew_(&crew), agent_(agent), number_(number) {}
     ~AgentBody() override;  // the agent is told to end it
     AgentBody(const AgentBody&) = delete;
     AgentBody& operator=(const AgentBody&) = delete;
@@ -30,7 +30,7 @@ public:
 private:
     Crew::State* crew_;
     std::uint32_t agent_;
-    InstanceId worker_;
+    std::uint32_t number_;  // as the agent calls it
     std::optional<std::string> how_;
 };
 

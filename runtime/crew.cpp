@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -19,7 +20,12 @@ namespace ukemi::runtime {
 namespace {
 
 Door door_of(const CrewSetup& setup) {
-    if (setup.agents) return {setup.agents->address, Door::Kind::secure, setup.agents->secret};
+    if (setup.agents) {
+        // So that the next coordinator of the run knows its workers.
+        const AgentDoor& agents = *setup.agents;
+        return {agents.address, Door::Kind::secure, agents.secret,
+                kernels::derived_key(agents.secret, "ukemi run " + agents.run)};
+    }
     const auto host = SocketAddress::of_host(setup.listen, 0);
     INVARIANT(host);
     return {*host, setup.training.script.empty() ? Door::Kind::secure : Door::Kind::plain};
@@ -32,6 +38,9 @@ Crew::State::State(CrewSetup given)
       training(kernels::training_spec_text(setup.training)),
       door(door_of(setup)) {
     pumped = pinged = Clock::now();
+    attempts = inquiries = savings = epochs_before();
+    const Secret drawn = random_secret();
+    std::memcpy(&coordinator, drawn.data(), sizeof coordinator);
     kernels::sweep_unfinished_checkpoints(setup.folder);  // of a run that was killed
 }
 
@@ -58,7 +67,7 @@ std::optional<std::size_t> Crew::State::host_with_room() const {
 }
 
 ProcessOrder Crew::State::order_for(InstanceId id, std::optional<std::size_t> host) const {
-    const Invitation invitation{door.address(), index_of(id), door.secret()};
+    const Invitation invitation{door.address(), number_of(id), door.secret()};
     ProcessOrder order;
     if (host) {
         std::vector<std::string> words =
@@ -78,13 +87,15 @@ ProcessOrder Crew::State::order_for(InstanceId id, std::optional<std::size_t> ho
 void Crew::spawn(InstanceId worker, std::optional<std::uint32_t> agent) {
     State& state = *state_;
     INVARIANT(state.used.insert(worker).second);
+    if (state.claim(worker, agent)) return;
     Worker started;
+    started.number = state.number_of(worker);
     started.born = started.heard = Clock::now();
     started.deadline = started.born + state.setup.deadlines.spawn;
     started.host = state.host_with_room();
     std::string refusal;
     if (state.setup.agents) {
-        refusal = state.start_on_agent(worker, started, agent);
+        refusal = state.start_on_agent(started, agent);
     } else if (!state.setup.remote.hosts.empty() && !started.host) {
         refusal = "no host has room";
     }

@@ -58,6 +58,11 @@ struct CrewDeadlines {                             // wall time
 struct AgentDoor {
     SocketAddress address;  // of this machine, with a port
     Secret secret{};
+    // Which run this is, and the how-many-eth coordinator of it, from 1: its workers and agents
+    // wait for the next one when this one is gone, and obey none before it (RunLease).
+    std::string run;
+    std::uint32_t term = 1;
+    std::vector<std::string> expected;  // agents of the coordinator before
 };
 
 struct CrewSetup {
@@ -139,9 +144,19 @@ struct AgentNoticed {  // its machine will be taken: no worker is started there 
     std::optional<std::chrono::nanoseconds> left;  // until then; nothing: any moment
     std::vector<InstanceId> workers;               // that it has
 };
-using CrewEvent =
-    std::variant<WorkerReady, WorkerDied, StepDone, GroupHeld, GroupEntered, TransitionFailed,
-                 CheckpointSaved, CheckpointFailed, AgentJoined, AgentLeft, AgentNoticed>;
+struct CrewReplaced {  // another coordinator has this run: nobody obeys this one any more
+    std::uint64_t term;
+};
+using CrewEvent = std::variant<WorkerReady, WorkerDied, StepDone, GroupHeld, GroupEntered,
+                               TransitionFailed, CheckpointSaved, CheckpointFailed, AgentJoined,
+                               AgentLeft, AgentNoticed, CrewReplaced>;
+
+// Workers that a coordinator before this one has left, and that have the model.
+struct FoundWorkers {
+    std::vector<InstanceId> holders;  // of the last group
+    std::int64_t step = 0;            // the first that not all of them have made
+    std::int64_t position = 0;        // samples before it
+};
 
 class Crew {
 public:
@@ -151,13 +166,19 @@ public:
     Crew& operator=(const Crew&) = delete;
 
     // WorkerDied follows if no process can be made. Where there are agents, by that one, or else by
-    // the first that has room.
+    // the first that has room; one that was found there is taken before another is started.
     void spawn(InstanceId worker, std::optional<std::uint32_t> agent = {});
     void dismiss(InstanceId worker);  // not a member (any more): asked to leave, killed if it stays
     void kill(InstanceId worker);     // SIGKILL, now; a member's group is broken then
     int process_of(InstanceId worker) const;  // for tests and chaos; −1 if there is none
     // Where CrewSetup allows it: the worker does this to itself. No event of its own.
     void inject(InstanceId worker, Fault fault);
+
+    // Of a run that had another coordinator: its workers, under numbers of their own until spawn()
+    // takes them. Nothing while some may still come, unless there is no time for them. Before the
+    // first group.
+    std::optional<FoundWorkers> found(bool all_that_come);
+    void end_found();  // whom no spawn() has taken
 
     // Starts a transition of the whole group to `members` (in the order of their ranks, all ready)
     // under `plan`. Allowed while no group trains: before the first, when held, when broken or

@@ -22,15 +22,26 @@ AgentBody::~AgentBody() {
     if (!how_) kill();
 }
 
-void AgentBody::kill() { crew_->tell_agent(agent_, EndWorker{index_of(worker_)}); }
+void AgentBody::kill() { crew_->tell_agent(agent_, EndWorker{number_}); }
 
 void Crew::State::welcome(const AgentHello& hello, Connection connection, Moment now) {
     const std::uint32_t agent = agents_so_far++;
     const std::string name = one_line(hello.name);
-    agents.emplace(
-        agent, AgentLink{std::move(connection), name, static_cast<int>(hello.slots), now, false});
+    agents.emplace(agent, AgentLink{std::move(connection), name, static_cast<int>(hello.slots), now,
+                                    false, false});
     tell_agent(agent, AgentWelcome{std::chrono::nanoseconds(setup.deadlines.heartbeat).count()});
-    events.push_back(AgentJoined{agent, name, static_cast<int>(hello.slots)});
+    tell_agent(agent, tenure());
+}
+
+// Those of earlier coordinators are taken up; whom this one has given up is ended.
+void Crew::State::agent_has(std::uint32_t agent, const AgentWorkers& message) {
+    AgentLink& link = agents.at(agent);
+    if (link.listed) return;
+    if (message.run != setup.agents->run) return drop_agent(agent, "it is of another run");
+    link.listed = true;
+    const Moment now = Clock::now();
+    for (const std::uint32_t number : message.workers) find_worker(agent, number, now);
+    events.push_back(AgentJoined{agent, link.name, link.slots});
 }
 
 std::ptrdiff_t Crew::State::workers_of(std::uint32_t agent) const {
@@ -42,24 +53,23 @@ std::ptrdiff_t Crew::State::workers_of(std::uint32_t agent) const {
 // Those that joined first are filled first.
 std::optional<std::uint32_t> Crew::State::agent_with_room() const {
     for (const auto& [agent, link] : agents) {
-        if (!link.noticed && workers_of(agent) < link.slots) return agent;
+        if (link.listed && !link.noticed && workers_of(agent) < link.slots) return agent;
     }
     return std::nullopt;
 }
 
 // Why it cannot be; empty if it can.
-std::string Crew::State::start_on_agent(InstanceId id, Worker& worker,
-                                        std::optional<std::uint32_t> agent) {
+std::string Crew::State::start_on_agent(Worker& worker, std::optional<std::uint32_t> agent) {
     if (!agent) agent = agent_with_room();
     if (!agent || !agents.contains(*agent)) return "no agent has room";
     worker.agent = agent;
-    auto body = std::make_unique<AgentBody>(*this, *agent, id);
+    auto body = std::make_unique<AgentBody>(*this, *agent, worker.number);
     worker.body = body.get();
     worker.process = std::move(body);
-    const Invitation invitation{door.address(), index_of(id), door.secret()};
-    tell_agent(*agent,
-               StartWorker{index_of(id), fmt::format("{}", fmt::join(setup.worker_arguments, "\n")),
-                           text_of(invitation)});
+    const Invitation invitation{door.address(), worker.number, door.secret()};
+    tell_agent(*agent, StartWorker{worker.number,
+                                   fmt::format("{}", fmt::join(setup.worker_arguments, "\n")),
+                                   text_of(invitation)});
     return {};
 }
 
@@ -71,8 +81,8 @@ void Crew::State::tell_agent(std::uint32_t agent, const Message& message) {
 }
 
 void Crew::State::worker_ended(std::uint32_t agent, const WorkerEnded& message) {
-    Worker* const worker = find(InstanceId{message.worker});
-    if (worker != nullptr && worker->agent == agent) worker->body->end(one_line(message.how));
+    const auto id = worker_with(message.worker);
+    if (id && find(*id)->agent == agent) find(*id)->body->end(one_line(message.how));
 }
 
 void Crew::State::agent_noticed(std::uint32_t agent, const AgentNotice& message) {
@@ -83,7 +93,7 @@ void Crew::State::agent_noticed(std::uint32_t agent, const AgentNotice& message)
         noticed.left = std::chrono::nanoseconds(std::max<std::int64_t>(message.left_ns, 0));
     }
     for (const auto& [id, worker] : workers) {
-        if (worker.agent == agent) noticed.workers.push_back(id);
+        if (worker.agent == agent && worker.claimed) noticed.workers.push_back(id);
     }
     events.push_back(std::move(noticed));
 }
@@ -94,6 +104,10 @@ void Crew::State::handle_agent(std::uint32_t agent, const Message& message) {
         worker_ended(agent, *ended);
     } else if (const auto* notice = std::get_if<AgentNotice>(&message)) {
         agent_noticed(agent, *notice);
+    } else if (const auto* has = std::get_if<AgentWorkers>(&message)) {
+        agent_has(agent, *has);
+    } else if (const auto* other = std::get_if<Superseded>(&message)) {
+        replaced(*other);
     } else {
         drop_agent(agent, "it sent what no agent says");
     }
@@ -119,7 +133,7 @@ void Crew::State::read_from_agent(std::uint32_t agent, Moment now) {
 void Crew::State::drop_agent(std::uint32_t agent, const std::string& why) {
     const auto node = agents.extract(agent);  // from now on nobody tells it anything
     const AgentLink& link = node.mapped();
-    events.push_back(AgentLeft{agent, link.name, why});
+    if (link.listed) events.push_back(AgentLeft{agent, link.name, why});
     for (auto& [id, worker] : workers) {
         if (worker.agent != agent) continue;
         worker.host_gone = true;

@@ -88,8 +88,9 @@ void Crew::State::forget(InstanceId id, const std::string& how) {
     died.expected = worker.expected;
     died.was_member = is_member(id);
     died.host_gone = worker.host_gone;
+    const bool is_known = worker.claimed;
     workers.erase(id);
-    events.push_back(std::move(died));
+    if (is_known) events.push_back(std::move(died));
     if (saving && saving->worker == id) {
         kernels::sweep_unfinished_checkpoints(setup.folder);
         not_saved("its writer died");
@@ -160,7 +161,8 @@ void Crew::State::greet(Door::Guest guest, Moment now) {
         return;
     }
     const Hello& hello = std::get<Hello>(guest.hello);
-    Worker* const worker = find(InstanceId{hello.worker});
+    const auto id = worker_with(hello.worker);
+    Worker* const worker = id ? find(*id) : nullptr;
     // With the right secret it is one of ours, but it may come late, or twice.
     if (worker == nullptr || worker->life != Life::starting) return;
     const bool is_child = !worker->host && !worker->agent;
@@ -170,9 +172,9 @@ void Crew::State::greet(Door::Guest guest, Moment now) {
     worker->connection.emplace(std::move(guest.connection));
     const CrewDeadlines& deadlines = setup.deadlines;
     const auto ns = [](std::chrono::nanoseconds time) { return std::int64_t{time.count()}; };
-    tell(InstanceId{hello.worker},
-         Welcome{training, ns(deadlines.heartbeat), ns(deadlines.collective),
-                 ns(deadlines.transition), ns(deadlines.coordinator), setup.allow_faults});
+    tell(*id, Welcome{training, ns(deadlines.heartbeat), ns(deadlines.collective),
+                      ns(deadlines.transition), ns(deadlines.coordinator), setup.allow_faults});
+    if (setup.agents) introduce(*id);
 }
 
 void Crew::State::read_from(InstanceId id, Moment now) {
@@ -215,7 +217,10 @@ void Crew::State::handle(InstanceId id, const Message& message, Moment now) {
     } else if (const auto* failed = std::get_if<StepFailed>(&message)) {
         step_failed(id, *failed);
     } else if (const auto* answer = std::get_if<Status>(&message)) {
-        status(id, *answer);
+        const bool tells_of_itself = worker.asked > 0 && answer->inquiry == worker.asked;
+        tells_of_itself ? found_stands(id, *answer) : status(id, *answer);
+    } else if (const auto* other = std::get_if<Superseded>(&message)) {
+        replaced(*other);
     } else if (const auto* wrote = std::get_if<Saved>(&message)) {
         saved(id, *wrote);
     } else if (const auto* failure = std::get_if<NotSaved>(&message)) {
@@ -298,6 +303,7 @@ void Crew::State::ping(Moment now) {
     std::vector<InstanceId> all;
     for (const auto& [id, worker] : workers) all.push_back(id);
     for (const InstanceId id : all) tell(id, Ping{});
+    for (const auto& [agent, link] : agents) tell_agent(agent, Ping{});
 }
 
 }  // namespace ukemi::runtime

@@ -6,7 +6,8 @@
 // request is answered by the event that tells why not, or by none if one has told already.
 //
 // The parts: crew.cpp (the owner's calls), crew_poll.cpp (sockets, processes, deadlines),
-// crew_group.cpp (steps, holds, losses), crew_transition.cpp (joining, committing).
+// crew_group.cpp (steps, holds, losses), crew_transition.cpp (joining, committing), crew_found.cpp
+// (taking over from another coordinator).
 #pragma once
 
 #include <chrono>
@@ -42,6 +43,7 @@ struct AgentLink {
     int slots = 0;
     Moment heard;  // last frame
     bool noticed = false;
+    bool listed = false;  // it has said which workers it has
 };
 
 // A worker's process that an agent has.
@@ -49,6 +51,11 @@ class AgentBody;
 
 struct Worker {
     Life life = Life::starting;
+    std::uint32_t number = 0;  // by which itself and its agent know it
+    bool claimed = true;       // by spawn(); one that was found is nobody's until then
+    std::uint64_t asked = 0;   // the inquiry by which a found one says where it stands
+    std::uint64_t epoch = 0;   // of the last group of a found one
+    std::int64_t position = 0;
     std::unique_ptr<WorkerBody> process;
     std::optional<std::size_t> host;  // of setup.remote; `process` is then the remote shell
     std::optional<std::uint32_t> agent;
@@ -150,13 +157,28 @@ struct Crew::State {
     void handle_agent(std::uint32_t agent, const Message& message);
     void worker_ended(std::uint32_t agent, const WorkerEnded& message);
     void agent_noticed(std::uint32_t agent, const AgentNotice& message);
+    void agent_has(std::uint32_t agent, const AgentWorkers& message);
     void drop_agent(std::uint32_t agent, const std::string& why);
     void look_after_agents(Moment now);
     std::optional<std::uint32_t> agent_with_room() const;
     std::ptrdiff_t workers_of(std::uint32_t agent) const;
     void tell_agent(std::uint32_t agent, const Message& message);
-    std::string start_on_agent(InstanceId id, Worker& worker, std::optional<std::uint32_t> agent);
+    std::string start_on_agent(Worker& worker, std::optional<std::uint32_t> agent);
     void dismiss_agents();
+
+    // crew_found.cpp: the workers of a coordinator before this one.
+    std::uint32_t term() const { return setup.agents ? setup.agents->term : 0; }
+    std::uint64_t epochs_before() const { return std::uint64_t{term()} << 32U; }  // of this one
+    std::uint32_t number_of(InstanceId id) const;
+    std::optional<InstanceId> worker_with(std::uint32_t number) const;
+    void find_worker(std::uint32_t agent, std::uint32_t number, Moment now);
+    Tenure tenure() const;
+    void introduce(InstanceId id);
+    void found_stands(InstanceId id, const Status& message);
+    bool claim(InstanceId id, std::optional<std::uint32_t> agent);
+    void replaced(const Superseded& by);
+    bool expects_somebody() const;
+    FoundWorkers holders_found() const;
 
     // Workers. `condemn` kills one; `await_end` gives it a moment to end by itself. Both count it
     // as gone at once, and break its group; its WorkerDied comes when it is reaped.
@@ -219,6 +241,9 @@ struct Crew::State {
     Moment pumped;  // end of the last look
     Moment pinged;
     bool interrupted = false;
+    std::uint64_t coordinator = 0;  // drawn
+    bool is_replaced = false;
+    bool found_stand = false;  // where the found ones do is known
 };
 
 }  // namespace ukemi::runtime

@@ -43,12 +43,17 @@ const kernels::TrainingSpec& training_of(const scenarios::Scenario& scenario) {
                      "missing: a live run needs to know what its workers train");
 }
 
+kernels::TrainingSpec seeded_training(const scenarios::Scenario& scenario, std::uint64_t seed) {
+    kernels::TrainingSpec training = training_of(scenario);
+    training.seed = seed;
+    training.step.seed = seed;
+    return training;
+}
+
 CrewSetup crew_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
                      const LiveOptions& options) {
     CrewSetup crew;
-    crew.training = training_of(scenario);
-    crew.training.seed = seed;
-    crew.training.step.seed = seed;
+    crew.training = seeded_training(scenario, seed);
     crew.worker_program = options.worker_program;
     crew.worker_arguments = options.worker_arguments;
     crew.folder = options.folder;
@@ -164,6 +169,8 @@ LiveSetup live_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     live.stop_requests = options.stop_requests;
     live.stop_within = options.stop_within;
     live.host_loss = options.host_loss;
+    live.takes_over = options.takes_over;
+    live.on_agents = options.on_agents;
     live.first_pause = options.first_pause;
     live.wall = options.wall;
     live.on_progress = options.on_progress;
@@ -205,6 +212,10 @@ void fill_measured(records::RunResult& result, const LiveRecord& record) {
 }
 
 }  // namespace
+
+std::uint64_t live_job_identity(const scenarios::Scenario& scenario, std::uint64_t seed) {
+    return kernels::job_identity(seeded_training(scenario, seed));
+}
 
 LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,
                  const scenarios::PolicyList& list, std::uint64_t seed,

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/live_trainer.hpp"
 #include "scenarios/experiment/experiment.hpp"
@@ -29,6 +31,8 @@ struct LiveOptions {
     RemoteStart remote;
     std::optional<AgentDoor> agents;
     std::optional<ProviderSetup> provider;  // of the agents' machines
+    bool takes_over = false;                // as in LiveSetup
+    std::function<void(const std::vector<std::string>&)> on_agents;
     std::optional<Dollars> budget;
     std::optional<WorldTime> stop_at;
     scenarios::RunOptions keep;
@@ -53,6 +57,9 @@ struct LiveRun {
 // What live workers can turn, whatever they compute on; `scripted`: PyTorch's workers.
 policies::Capabilities live_capabilities(const sim::MarketData& market, const sim::JobSpec& job,
                                          bool scripted = false);
+
+// What a checkpoint of such a run remembers of its job (job_identity).
+std::uint64_t live_job_identity(const scenarios::Scenario& scenario, std::uint64_t seed);
 
 // Throws InputError for a scenario without "training", or one that this world cannot run. However
 // else a run ends, what its workers have learned is saved if any of them still has it.

@@ -23,6 +23,7 @@ LiveTrainer::LiveTrainer(const sim::JobSpec& job, LiveSetup setup, policies::Con
       record_(&record),
       crew_(setup_.crew),
       deaths_(job.instances_max, setup_.first_pause) {
+    if (setup_.takes_over) take_over();
     if (setup_.resume_from.empty()) return;
     controller_->resume_at(setup_.resume_samples, setup_.resume_steps);
     progress_.resume_at({setup_.resume_samples, setup_.resume_steps});
@@ -378,6 +379,7 @@ void LiveTrainer::take(const GroupEntered& event, Instant at) {
     } else if (phase_ == policies::JobPhase::transition) {
         group_ = Group::held;
         ++transitions_;
+        if (setup_.takes_over) crew_.end_found();
         if (setup_.crew.agents) note_agents(at, fmt::format("{} workers train", workers_));
         queue_->schedule(at, sim::Phase::completion, sim::TransitionEnded{});
     }
@@ -429,6 +431,8 @@ void LiveTrainer::tell_places(Instant at) {
 
 void LiveTrainer::take(const AgentJoined& event, Instant at) {
     note_agents(at, fmt::format("agent {} joined: {} slots", event.name, event.slots));
+    agents_[event.agent] = event.name;
+    tell_agents();
     if (setup_.provider != nullptr) return take_provided(event, at);
     places_[event.agent] = event.slots;
     tell_places(at);
@@ -447,7 +451,22 @@ void LiveTrainer::take_provided(const AgentJoined& event, Instant at) {
 
 void LiveTrainer::take(const AgentLeft& event, Instant at) {
     note_agents(at, fmt::format("agent {} is gone: {}", event.name, event.why));
+    agents_.erase(event.agent);
+    tell_agents();
     if (places_.erase(event.agent) > 0) tell_places(at);
+}
+
+void LiveTrainer::tell_agents() {
+    if (!setup_.on_agents) return;
+    std::vector<std::string> names;
+    for (const auto& [agent, name] : agents_) names.push_back(name);
+    setup_.on_agents(names);
+}
+
+void LiveTrainer::take(const CrewReplaced& event, Instant at) {
+    const std::string why = fmt::format("another coordinator has this run, in term {}", event.term);
+    note_incident(at, why);
+    stop_because(why);
 }
 
 // Where nobody knows when, as soon as anything may.

@@ -76,6 +76,10 @@ struct LiveSetup {
     // as of any notice, and the run ends as if told to, `stop_within` before the machine does (at
     // once, if nobody knows when).
     std::function<std::optional<HostNotice>()> host_loss;
+    // The run had another coordinator: what its workers hold is saved, and the run goes on there.
+    bool takes_over = false;
+    // The names of the agents that are there, when they change.
+    std::function<void(const std::vector<std::string>&)> on_agents;
     std::uint32_t zones = 1;  // of the market
     // Whom the World asks for machines, whose agents join; outlives the trainer.
     CommandProvider* provider = nullptr;
@@ -142,6 +146,8 @@ private:
     void take(const AgentJoined& event, Instant at);
     void take(const AgentLeft& event, Instant at);
     void take(const AgentNoticed& event, Instant at);
+    void take(const CrewReplaced& event, Instant at);
+    void tell_agents();
     void note_agents(Instant at, const std::string& what);
     void tell_places(Instant at);
     void take_provided(const AgentJoined& event, Instant at);
@@ -149,6 +155,11 @@ private:
     void note_common_steps(const GroupEntered& event);
     void note_incident(Instant at, const std::string& what);
     void start_those_due();
+
+    // Going on where another coordinator was (live_takeover.cpp).
+    void take_over();
+    void save_found(FoundWorkers found);
+    bool poll_until_saved(FoundWorkers& found);
 
     // Ending before the work is done (live_stop.cpp).
     void stop_because(const std::string& why);
@@ -202,6 +213,7 @@ private:
     std::int64_t transitions_ = 0;
     int processes_ = 0;
     std::map<std::uint32_t, int> places_;           // of each agent that starts workers
+    std::map<std::uint32_t, std::string> agents_;   // those that are there
     std::map<InstanceId, std::uint32_t> agent_of_;  // of a provider's machines
     std::set<InstanceId> machines_;                 // that the World holds
     std::optional<HostNotice> notice_;              // to the machine that all of this is on

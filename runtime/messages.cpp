@@ -48,7 +48,7 @@ auto fields(StepFailed& m) {
 auto fields(PastStep& m) { return std::tie(m.step, m.position, m.report); }
 auto fields(Status& m) {
     return std::tie(m.inquiry, m.has_state, m.step, m.position, m.can_undo, m.replica_digest,
-                    m.past);
+                    m.epoch, m.past);
 }
 auto fields(Saved& m) { return std::tie(m.number, m.step, m.position, m.bytes, m.time_ns); }
 auto fields(NotSaved& m) { return std::tie(m.number, m.why); }
@@ -75,6 +75,9 @@ auto fields(AgentNotice& m) { return std::tie(m.text, m.has_time, m.left_ns); }
 auto fields(AgentWelcome& m) { return std::tie(m.heartbeat_ns); }
 auto fields(StartWorker& m) { return std::tie(m.worker, m.arguments, m.invitation); }
 auto fields(EndWorker& m) { return std::tie(m.worker); }
+auto fields(Tenure& m) { return std::tie(m.run, m.term, m.coordinator, m.rejoin_ns); }
+auto fields(AgentWorkers& m) { return std::tie(m.run, m.workers); }
+auto fields(Superseded& m) { return std::tie(m.run, m.term); }
 
 // Both come from elsewhere: a field added there must be added here.
 static_assert(sizeof(kernels::StepWord) == 136);

@@ -23,7 +23,7 @@
 
 namespace ukemi::runtime {
 
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 inline constexpr std::size_t frame_bytes_max = std::size_t{4} << 20;
 // A stranger may send no more than a Hello needs before it has shown the secret.
 inline constexpr std::size_t hello_bytes_max = 64;
@@ -121,6 +121,7 @@ struct Status {  // answers Abandon: it stands, and its communicator is closed
     std::int64_t position = 0;
     bool can_undo = false;
     std::uint64_t replica_digest = 0;
+    std::uint64_t epoch = 0;     // of the last group that it was a member of
     std::vector<PastStep> past;  // those asked for that it still knows
 };
 struct Saved {
@@ -226,11 +227,34 @@ struct EndWorker {
 };
 struct Dismissal {};  // the run is over
 
+// ---- when one coordinator follows another -------------------------------------------------------
+// To a worker or an agent after its Welcome: whose orders these are. What has a run and has heard a
+// higher term of it obeys no lower one, nor another coordinator of the same.
+struct Tenure {
+    std::string run;
+    std::uint64_t term = 0;         // grows with each coordinator of the run
+    std::uint64_t coordinator = 0;  // drawn by each
+    std::int64_t rejoin_ns = 0;     // for so long it waits for the next one
+    bool may_follow(const Tenure& before) const {
+        if (before.run.empty() || run != before.run) return before.run.empty();
+        return term > before.term || (term == before.term && coordinator == before.coordinator);
+    }
+};
+struct AgentWorkers {  // an agent's, after its Welcome: those that it has, of this run
+    std::string run;   // empty: none
+    std::vector<std::uint32_t> workers;
+};
+struct Superseded {  // a worker's or an agent's: another coordinator has this run
+    std::string run;
+    std::uint64_t term = 0;
+};
+
 using Message =
     std::variant<Hello, Ready, Heartbeat, OwnAddress, Entered, NotEntered, StepFinished, Standing,
                  StepFailed, Status, Saved, NotSaved, Trouble, Welcome, Transition, Peers, Commit,
                  Discard, Run, Hold, Abandon, Save, Leave, Ping, Inject, AgentHello, AgentBeat,
-                 WorkerEnded, AgentNotice, AgentWelcome, StartWorker, EndWorker, Dismissal>;
+                 WorkerEnded, AgentNotice, AgentWelcome, StartWorker, EndWorker, Dismissal, Tenure,
+                 AgentWorkers, Superseded>;
 
 // The whole frame, with its length. A message that does not fit into a frame breaks an invariant:
 // what is sent is bounded by what this side holds.

@@ -179,11 +179,12 @@ Connection join_as_agent(const SocketAddress& coordinator, const Secret& secret,
     return introduced(coordinator, std::string(agent_identity), secret, hello);
 }
 
-Door::Door(const SocketAddress& host, Kind kind, const std::optional<Secret>& agents)
+Door::Door(const SocketAddress& host, Kind kind, const std::optional<Secret>& agents,
+           const std::optional<Secret>& workers)
     : kind_(kind),
       listening_(listening_socket(host)),
       address_(SocketAddress::of_socket(listening_.get())),
-      secret_(random_secret()),
+      secret_(workers ? *workers : random_secret()),
       agents_(agents) {
     INVARIANT(kind == Kind::secure || !agents);
     INVARIANT(kind == Kind::secure || host.is_loopback());

@@ -60,8 +60,9 @@ class Door {
 public:
     enum class Kind : std::uint8_t { secure, plain };
     // Listens there; std::system_error if it cannot. `agents`: those with that secret may join, by
-    // a secure door.
-    Door(const SocketAddress& host, Kind kind, const std::optional<Secret>& agents = {});
+    // a secure door. `workers`: the secret of those who may enter, drawn if there is none.
+    Door(const SocketAddress& host, Kind kind, const std::optional<Secret>& agents = {},
+         const std::optional<Secret>& workers = {});
     const SocketAddress& address() const { return address_; }
     const Secret& secret() const { return secret_; }
 

@@ -25,7 +25,7 @@ int complain(std::string_view problem, int status) {
 }
 
 int serve_coordinator(const Invitation& invitation, const kernels::ComputeBackend& backend) {
-    WorkerLink link(accept_invitation(invitation));
+    WorkerLink link(invitation);
     const auto welcome = link.await_welcome();
     if (!welcome) return complain("the coordinator does not answer", status_machine_failed);
     int status = status_done;

@@ -24,6 +24,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto welcome_time = 30s;
+constexpr auto rejoin_pause = 100ms;
+constexpr auto rejoin_answer_time = 2s;
 // At the end, for the last words to leave; the coordinator has its own deadline.
 constexpr auto flush_time = 1s;
 constexpr int heartbeats_per_deadline = 5;
@@ -59,9 +61,10 @@ void let_writes_kill() {
 
 }  // namespace
 
-WorkerLink::WorkerLink(Connection connection)
-    : local_host_(SocketAddress::of_socket(connection.descriptor()).host()),
-      connection_(std::move(connection)),
+WorkerLink::WorkerLink(Invitation invitation)
+    : invitation_(std::move(invitation)),
+      connection_(accept_invitation(invitation_)),
+      local_host_(SocketAddress::of_socket(connection_.descriptor()).host()),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       heard_(Clock::now()) {
     if (!wake_) throw std::system_error(errno, std::generic_category(), "eventfd");
@@ -124,7 +127,9 @@ void WorkerLink::serve(const Welcome& welcome) {
             send(Heartbeat{activity()});
             next_heartbeat = now + interval;
         }
-        if (!exchange_bytes(next_heartbeat) || now - heard_ > silence_max) break;
+        if (exchange_bytes(next_heartbeat) && now - heard_ <= silence_max) continue;
+        if (finishing_ || !rejoin()) break;
+        looked = heard_ = Clock::now();
     }
     const Moment last = Clock::now() + flush_time;
     while (finishing_ && Clock::now() < last) {
@@ -137,6 +142,63 @@ void WorkerLink::serve(const Welcome& welcome) {
     end();
 }
 
+// Whatever the coordinator that is gone has ordered and what has not begun is not done any more.
+void WorkerLink::stand_alone() {
+    {
+        const std::lock_guard lock(connection_mutex_);
+        joined_ = false;
+    }
+    hold_seen_ = std::numeric_limits<std::uint32_t>::max();
+    abort_where(0, last_attempt_);
+    const std::lock_guard lock(orders_mutex_);
+    orders_.clear();
+    orders_.emplace_back(Discard{last_attempt_});
+    orders_waiting_ = 1;
+    orders_changed_.notify_all();
+}
+
+bool WorkerLink::rejoin() {
+    if (tenure_.run.empty()) return false;
+    stand_alone();
+    const Moment end = Clock::now() + std::chrono::nanoseconds(tenure_.rejoin_ns);
+    while (Clock::now() < end && !finishing_) {
+        if (try_to_rejoin()) return true;
+        std::this_thread::sleep_for(rejoin_pause);
+    }
+    return false;
+}
+
+bool WorkerLink::try_to_rejoin() {
+    try {
+        Connection fresh = accept_invitation(invitation_);
+        const std::lock_guard lock(connection_mutex_);
+        connection_ = std::move(fresh);
+    } catch (const std::system_error&) {
+        return false;  // nobody is there yet
+    }
+    refuses_ = false;
+    const Moment end = Clock::now() + rejoin_answer_time;
+    while (Clock::now() < end && !finishing_ && !refuses_) {
+        const bool open = exchange_bytes(end);
+        const std::lock_guard lock(connection_mutex_);
+        if (joined_) return true;
+        if (!open) return false;
+    }
+    return false;
+}
+
+void WorkerLink::heed(const Tenure& tenure) {
+    const std::lock_guard lock(connection_mutex_);
+    if (tenure.may_follow(tenure_)) {
+        tenure_ = tenure;
+        if (!joined_) hold_seen_ = 0;
+        joined_ = true;
+        return;
+    }
+    refuses_ = true;
+    [[maybe_unused]] const auto problem = connection_.send(Superseded{tenure_.run, tenure_.term});
+}
+
 void WorkerLink::end() {
     over_ = true;
     abort_where(std::numeric_limits<std::uint64_t>::max(), no_attempt);
@@ -145,7 +207,10 @@ void WorkerLink::end() {
 }
 
 void WorkerLink::obey(Message message) {
-    if (std::holds_alternative<Ping>(message)) return;
+    if (const auto* tenure = std::get_if<Tenure>(&message)) return heed(*tenure);
+    // Only this thread sets it.
+    if (!joined_ || std::holds_alternative<Ping>(message)) return;
+    if (const auto* order = std::get_if<Transition>(&message)) last_attempt_ = order->attempt;
     if (const auto* fault = std::get_if<Inject>(&message)) {
         if (allow_faults_) inject(fault->fault);
         return;
@@ -229,6 +294,7 @@ void WorkerLink::wake() const {
 void WorkerLink::send(const Message& message) {
     if (mute_) return;
     const std::lock_guard lock(connection_mutex_);
+    if (!joined_) return;
     // A connection that failed shows when it is read from.
     const auto problem = connection_.send(message);
     if (problem || connection_.wants_to_write()) wake();
@@ -238,7 +304,7 @@ void WorkerLink::wait_for_room() {
     while (!over_) {
         {
             const std::lock_guard lock(connection_mutex_);
-            if (connection_.unsent_bytes() <= unsent_bytes_max) return;
+            if (!joined_ || connection_.unsent_bytes() <= unsent_bytes_max) return;
         }
         std::this_thread::sleep_for(1ms);
     }

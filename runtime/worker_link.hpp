@@ -4,6 +4,10 @@
 // training thread, but what must not wait is done at once: an abandoned or discarded group's
 // communicator is aborted, so that the training thread comes back from whatever it waits in. Any
 // thread may send; whether the coordinator is there shows in `over`.
+//
+// A worker of a run that outlives its coordinator (Tenure) looks for the next one when its
+// connection goes, and obeys none of an earlier term. Meanwhile its group comes to stand at the
+// next boundary, and what it would say is not said: the next coordinator asks.
 #pragma once
 
 #include <atomic>
@@ -24,7 +28,7 @@ namespace ukemi::runtime {
 
 class WorkerLink {
 public:
-    explicit WorkerLink(Connection connection);
+    explicit WorkerLink(Invitation invitation);  // throws std::system_error
 
     // ---- the control thread ----
     // The first frame that the coordinator sends; nothing if it is gone or silent.
@@ -66,6 +70,10 @@ private:
         std::uint64_t attempt;
     };
     void obey(Message message);
+    void heed(const Tenure& tenure);
+    bool rejoin();         // false: nobody has come
+    bool try_to_rejoin();  // one coordinator, who may be the wrong one
+    void stand_alone();
     void inject(Fault fault);
     void abort_where(std::uint64_t epoch, std::uint64_t attempt);
     void end();
@@ -73,9 +81,14 @@ private:
     Activity activity() const;
     bool exchange_bytes(Moment until);
 
-    std::string local_host_;
+    Invitation invitation_;
+    Tenure tenure_;                   // its run is empty: the worker ends with its connection
+    bool refuses_ = false;            // who has just answered
+    std::uint64_t last_attempt_ = 0;  // that was ordered
     std::mutex connection_mutex_;
     Connection connection_;
+    std::string local_host_;
+    bool joined_ = true;  // what is sent while it is not is lost
     FileDescriptor wake_;
     bool allow_faults_ = false;
     Moment heard_;

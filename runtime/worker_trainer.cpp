@@ -134,6 +134,7 @@ void WorkerTrainer::abandon(const Abandon& order) {
     status.position = position_;
     status.can_undo = replica_ && replica_->can_undo();
     status.replica_digest = replica_ ? replica_->digest() : 0;
+    status.epoch = epoch_;
     for (const PastStep& step : past_) {
         if (step.step >= order.past_from && step.step < step_) status.past.push_back(step);
     }

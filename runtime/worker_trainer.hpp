@@ -104,6 +104,7 @@ private:
     std::int64_t step_ = 0;  // the next
     std::int64_t position_ = 0;
     std::int64_t position_before_ = 0;  // the last step, for undoing it
+    std::uint64_t epoch_ = 0;           // of the last group
     std::deque<PastStep> past_;
 
     std::optional<TrainingGroup> group_;

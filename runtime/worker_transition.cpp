@@ -223,6 +223,7 @@ void WorkerTrainer::commit(const Commit& order) {
     }
     step_ = next.step;
     position_ = next.position;
+    epoch_ = next.order.epoch;
     TrainingGroup group;
     if (next.order.group_changed) {
         link_.committed(next.peers->sockets);

@@ -83,6 +83,7 @@ public:
         if (!has_ended()) ::kill(process_, signal);
     }
     std::string said() const { return text_in(err()); }  // so far
+    pid_t id() const { return process_; }
     Ran wait() {
         if (!ended_ && waitpid(process_, &status_, 0) != process_) {
             throw std::runtime_error("lost the child");

@@ -117,12 +117,12 @@ TEST_CASE("control messages: what is encoded decodes to the same bytes", "[live]
 
 TEST_CASE("control messages: every kind has a form of its own", "[live]") {
     const std::vector<Message> kinds{
-        Hello{},        Ready{},      Heartbeat{},  OwnAddress{},  Entered{},     NotEntered{},
-        StepFinished{}, Standing{},   StepFailed{}, Status{},      Saved{},       NotSaved{},
-        Trouble{},      Welcome{},    Transition{}, Peers{},       Commit{},      Discard{},
-        Run{},          Hold{},       Abandon{},    Save{},        Leave{},       Ping{},
-        Inject{},       AgentHello{}, AgentBeat{},  WorkerEnded{}, AgentNotice{}, AgentWelcome{},
-        StartWorker{},  EndWorker{},  Dismissal{}};
+        Hello{},        Ready{},      Heartbeat{},  OwnAddress{},  Entered{},      NotEntered{},
+        StepFinished{}, Standing{},   StepFailed{}, Status{},      Saved{},        NotSaved{},
+        Trouble{},      Welcome{},    Transition{}, Peers{},       Commit{},       Discard{},
+        Run{},          Hold{},       Abandon{},    Save{},        Leave{},        Ping{},
+        Inject{},       AgentHello{}, AgentBeat{},  WorkerEnded{}, AgentNotice{},  AgentWelcome{},
+        StartWorker{},  EndWorker{},  Dismissal{},  Tenure{},      AgentWorkers{}, Superseded{}};
     REQUIRE(kinds.size() == std::variant_size_v<Message>);
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
         CAPTURE(kind);

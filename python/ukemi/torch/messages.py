@@ -9,7 +9,7 @@ import struct
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Tuple, Union
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 FRAME_BYTES_MAX = 4 << 20
 
 PHASES = (
@@ -71,6 +71,7 @@ MESSAGES: Dict[str, Tuple[Tuple[str, str], ...]] = {
         ("position", "i64"),
         ("can_undo", "bool"),
         ("replica_digest", "u64"),
+        ("epoch", "u64"),
         ("past", "past_steps"),
     ),
     "Saved": (
@@ -122,6 +123,10 @@ MESSAGES: Dict[str, Tuple[Tuple[str, str], ...]] = {
     "StartWorker": (("worker", "u32"), ("arguments", "text"), ("invitation", "text")),
     "EndWorker": (("worker", "u32"),),
     "Dismissal": (),
+    # Of coordinators that follow each other, which have no workers of scripts either.
+    "Tenure": (("run", "text"), ("term", "u64"), ("coordinator", "u64"), ("rejoin_ns", "i64")),
+    "AgentWorkers": (("run", "text"), ("workers", "list_u32")),
+    "Superseded": (("run", "text"), ("term", "u64")),
 }
 _NUMBERS = {name: number for number, name in enumerate(MESSAGES)}
 _NAMES = tuple(MESSAGES)

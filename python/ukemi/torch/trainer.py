@@ -318,6 +318,7 @@ class Trainer:
             position=self._position,
             can_undo=self._has_state and self._replica.can_undo,
             replica_digest=self._replica.digest() if self._has_state else 0,
+            epoch=0,
             past=[one for one in self._past if message.past_from <= one[0] < self._step],
         )
         # After the answer: taking leave of peers that are gone takes its time.

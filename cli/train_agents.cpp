@@ -1,0 +1,131 @@
+#include "cli/train_agents.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <system_error>
+
+#include "base/socket_address.hpp"
+#include "runtime/agent_secret.hpp"
+#include "sim/market/lease_bill.hpp"
+
+namespace ukemi::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Tells the next coordinator for whom to wait. A run goes on without.
+void keep_agents(runtime::RunLease& lease, const std::vector<std::string>& names) {
+    try {
+        lease.note_agents(names);
+    } catch (const std::system_error& error) {
+        std::fputs(fmt::format("incident: {}\n", error.what()).c_str(), stderr);
+    }
+}
+
+}  // namespace
+
+std::optional<runtime::AgentDoor> agents_of(const TrainOptions& options,
+                                            const scenarios::Scenario& scenario) {
+    if (options.agents.empty()) {
+        if (options.secret_file.empty() && !options.ranks) return std::nullopt;
+        throw InputError(options.ranks ? "--ranks" : "--secret-file", "",
+                         "is for --agents: expected both");
+    }
+    const std::vector<std::pair<const char*, bool>> others{
+        {"--hosts", !options.hosts.empty()},
+        {"--address", !options.address.empty()},
+        {"--cores", !options.live.cores.empty()},
+        {"--costs", !options.costs.empty()},
+        {"--revocations", !options.revocations.empty()},
+        {"--dry-run", options.dry_run},
+    };
+    for (const auto& [name, is_there] : others) {
+        if (!is_there) continue;
+        throw InputError(name, "", "agents bring their machines: expected none beside --agents");
+    }
+    if (scenario.training && !scenario.training->script.empty()) {
+        throw InputError("--agents", "",
+                         "workers of a script exchange on one machine only: expected none");
+    }
+    runtime::AgentDoor door;
+    door.address = agent_address(options.agents, "--agents");
+    door.secret = runtime::read_agent_secret(options.secret_file);
+    return door;
+}
+
+std::optional<runtime::ProviderSetup> provider_of(const TrainOptions& options,
+                                                  const scenarios::NamedMarket& market) {
+    if (options.provider.empty()) return std::nullopt;
+    if (options.agents.empty() || options.ranks) {
+        throw InputError("--provider", "",
+                         "its machines join as agents: expected --agents, and no --ranks");
+    }
+    constexpr std::string_view kind = "command:";
+    if (!options.provider.starts_with(kind) || options.provider.size() == kind.size()) {
+        throw InputError("--provider", "",
+                         fmt::format("expected command:PROGRAM, found \"{}\"", options.provider));
+    }
+    const sim::MarketRules& rules = market.data.rules;
+    for (const records::BillingRule& rule : {rules.spot_billing, rules.on_demand_billing}) {
+        if (!sim::needs_price_history(rule, rules.bidding)) continue;
+        throw InputError("--provider", "",
+                         "prices are known when they are told: expected a scenario whose bills "
+                         "do not go by past prices (\"billing\")");
+    }
+    runtime::ProviderSetup setup;
+    setup.program = options.provider.substr(kind.size());
+    setup.join = options.agents;
+    for (const sim::ZoneData& zone : market.data.zones) setup.zones.push_back(zone.name);
+    setup.run = fmt::format("ukemi-{:x}-{}", std::time(nullptr), ::getpid());
+    return setup;
+}
+
+fs::path resumed_checkpoint(const TrainOptions& options, bool is_successor) {
+    if (!fs::is_directory(options.resume)) return options.resume;
+    const fs::path newest = runtime::newest_checkpoint(options.resume);
+    if (!newest.empty() || is_successor) return newest;
+    throw InputError(options.resume, "", "expected a checkpoint in this folder, found none");
+}
+
+void lend(const TrainOptions& options, std::uint64_t job, std::optional<runtime::RunLease>& lease,
+          runtime::LiveOptions& live) {
+    const bool goes_on = fs::is_directory(options.resume);
+    if (live.provider && goes_on && runtime::RunLease::is_left(live.folder)) {
+        throw InputError("--provider", "",
+                         "the machines of the coordinator before are not known to this one: "
+                         "expected none beside --resume FOLDER");
+    }
+    lease.emplace(live.folder, job, goes_on);
+    live.agents->run = lease->run();
+    live.agents->term = lease->term();
+    live.agents->expected = lease->agents();
+    live.takes_over = lease->is_successor();
+    live.on_agents = [&lease](const std::vector<std::string>& names) {
+        keep_agents(*lease, names);
+    };
+}
+
+void be_agent_of_rank(const TrainOptions& options, const runtime::AgentDoor& door) {
+    runtime::AgentSetup setup = agent_setup(door.address, door.secret);
+    setup.name = fmt::format("rank {}", own_rank());
+    setup.stop_within =
+        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.stop_within_s));
+    be_agent(setup);
+}
+
+void expect_door(const runtime::AgentDoor& door) {
+    try {
+        const FileDescriptor possible = listening_socket(door.address);
+    } catch (const std::system_error& error) {
+        throw InputError("--agents", "",
+                         fmt::format("expected an address of this machine and a free port, found "
+                                     "{}: {}",
+                                     door.address.text(), error.code().message()));
+    }
+}
+
+}  // namespace ukemi::cli
