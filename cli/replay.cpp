@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "analysis/pairs.hpp"
 #include "analysis/results.hpp"
@@ -11,6 +14,7 @@
 #include "cli/experiment_setup.hpp"
 #include "cli/run_options.hpp"
 #include "records/run_json.hpp"
+#include "sim/job/world.hpp"
 
 namespace ukemi::cli {
 
@@ -22,6 +26,7 @@ struct ReplayOptions : ExperimentOptions {
     bool log_observations = false;
     bool log_events = false;
     std::string details = "first";
+    std::filesystem::path provider_log;  // of a live run
 };
 
 scenarios::Details details_of(const std::string& name) {
@@ -44,7 +49,48 @@ void print_tables(const analysis::PreparedRuns& runs, std::span<const records::R
     fmt::print("\n");
 }
 
+// What would choose the market, beside a log that is one.
+void expect_no_market(const ReplayOptions& options) {
+    const std::vector<std::pair<const char*, bool>> others{
+        {"--traces", !options.traces.empty()},
+        {"--zones", options.zones},
+        {"--starts", !options.starts.empty()},
+        {"--vary", !options.variation.varied.empty()},
+    };
+    for (const auto& [name, is_there] : others) {
+        if (!is_there) continue;
+        throw InputError(name, "", "the market is that of --provider-log: expected none beside it");
+    }
+}
+
+// The machines of a live run once more, for each policy and seed.
+std::vector<scenarios::FinishedRun> run_provided(analysis::PreparedRuns& runs,
+                                                 const ReplayOptions& options) {
+    const scenarios::ExperimentCase& one = runs.cases.front();
+    const scenarios::NamedMarket market = scenarios::told_market(*one.scenario, "agents");
+    std::vector<std::string> zones;
+    for (const sim::ZoneData& zone : market.data.zones) zones.push_back(zone.name);
+    const scenarios::ProviderLog log = scenarios::read_provider_log(options.provider_log, zones);
+    const sim::JobSpec job = scenarios::job_on(*one.scenario, market.data);
+    std::vector<scenarios::FinishedRun> finished;
+    for (const scenarios::PolicyList& list : one.policies) {
+        scenarios::check_policies(list, *one.scenario,
+                                  sim::simulated_capabilities(market.data, job));
+        for (const std::uint64_t seed : one.seeds) {
+            finished.push_back(
+                scenarios::run_one(*one.scenario, market, list, seed, runs.setup.options, &log));
+        }
+    }
+    if (!options.output.json) {
+        fmt::print("the live run made {} requests and cost {:.6f} USD in {}\n", log.requests.size(),
+                   to_dollars(log.cost), format_duration(log.ended.since_start()));
+    }
+    runs.inputs.live = nlohmann::json{{"provider_log", options.provider_log.string()}}.dump();
+    return finished;
+}
+
 void replay(const ReplayOptions& options) {
+    if (!options.provider_log.empty()) expect_no_market(options);
     analysis::PreparedRuns runs = analysis::prepare_runs(options, true);
     if (!runs.inputs.more.empty()) {
         throw InputError(options.scenarios.front().string(), "",
@@ -62,7 +108,9 @@ void replay(const ReplayOptions& options) {
         runs.setup.details = details_of(options.details);
         runs.setup.options = {true, true, options.log_observations, options.log_events};
     }
-    const std::vector<scenarios::FinishedRun> finished = run_prepared(runs, options.strict);
+    const std::vector<scenarios::FinishedRun> finished = options.provider_log.empty()
+                                                             ? run_prepared(runs, options.strict)
+                                                             : run_provided(runs, options);
     std::vector<records::RunResult> results;
     for (const scenarios::FinishedRun& run : finished) results.push_back(run.result);
     plots::FigureResult figures;
@@ -94,6 +142,9 @@ void add_replay(CLI::App& app) {
         *command, options->output,
         {"print the runs as JSON instead of the table", "write a row a run to this file, too",
          "folder for results and figures (default: results/<scenario>-<hash>)"});
+    command->add_option("--provider-log", options->provider_log,
+                        "provider.jsonl of a live run (train --provider): its machines, refusals, "
+                        "prices and notices once more, in place of a market");
     command->add_flag("--no-files", options->no_files, "print only; write no results, no figures");
     command
         ->add_option("--details", options->details,

@@ -123,13 +123,7 @@ scenarios::PolicyList the_list(const TrainOptions& options, const scenarios::Sce
 scenarios::NamedMarket the_market(const TrainOptions& options, const scenarios::Scenario& scenario,
                                   std::uint64_t seed) {
     if (!options.agents.empty()) {
-        scenarios::NamedMarket market = scenarios::calm_market(scenario);
-        market.name = "agents";
-        // A zone that has refused is left alone for a while.
-        market.data.rules.launch_retry = minutes(1);
-        market.data.provisioning = market.data.notice = {};  // they are there, and tell themselves
-        sim::prepare(market.data);
-        return market;
+        return scenarios::told_market(scenario, "agents");
     }
     if (options.revocations.empty()) return scenarios::calm_market(scenario);
     if (options.revocations == own_market) return scenarios::make_market(scenario, seed);
@@ -386,7 +380,8 @@ void add_host_options(CLI::App& command, TrainOptions& options) {
                        "the variable UKEMI_AGENT_SECRET holds)");
     command.add_option("--provider", options.provider,
                        "command:PROGRAM is asked for machines and takes them back (JSON in and "
-                       "out, runtime/README.md); they start agents");
+                       "out, runtime/README.md); they start agents. static:HOSTS is --hosts, "
+                       "trace:FILE is --revocations");
     command.add_flag("--ranks", options.ranks,
                      "this command is started once a rank, by mpirun or srun: rank 0 leads the "
                      "run, and each rank is an agent of one slot");
@@ -447,7 +442,7 @@ void add_train(CLI::App& app) {
     command->add_flag("--force", options->force, "replace results that are there already");
     command->add_flag("--json", options->json, "print the run as JSON instead of the table");
     command->add_flag("--log-events", options->log_events, "also write events.jsonl");
-    command->callback([options] { train(*options); });
+    command->callback([options] { train(with_provider(*options)); });
 }
 
 }  // namespace ukemi::cli

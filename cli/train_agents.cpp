@@ -26,7 +26,27 @@ void keep_agents(runtime::RunLease& lease, const std::vector<std::string>& names
     }
 }
 
+// Takes the place of another option's value.
+void set_by_provider(std::string& value, const char* option, const std::string& given) {
+    if (!value.empty()) {
+        throw InputError(option, "", "--provider says the same: expected one of the two");
+    }
+    value = given;
+}
+
 }  // namespace
+
+TrainOptions with_provider(TrainOptions options) {
+    constexpr std::string_view hosts = "static:";
+    constexpr std::string_view play = "trace:";
+    const std::string given = options.provider;
+    const bool is_static = given.starts_with(hosts) && given.size() > hosts.size();
+    const bool is_play = given.starts_with(play) && given.size() > play.size();
+    if (is_static) set_by_provider(options.hosts, "--hosts", given.substr(hosts.size()));
+    if (is_play) set_by_provider(options.revocations, "--revocations", given.substr(play.size()));
+    if (is_static || is_play) options.provider.clear();
+    return options;
+}
 
 std::optional<runtime::AgentDoor> agents_of(const TrainOptions& options,
                                             const scenarios::Scenario& scenario) {
@@ -60,14 +80,16 @@ std::optional<runtime::AgentDoor> agents_of(const TrainOptions& options,
 std::optional<runtime::ProviderSetup> provider_of(const TrainOptions& options,
                                                   const scenarios::NamedMarket& market) {
     if (options.provider.empty()) return std::nullopt;
+    constexpr std::string_view kind = "command:";
+    if (!options.provider.starts_with(kind) || options.provider.size() == kind.size()) {
+        throw InputError(
+            "--provider", "",
+            fmt::format("expected command:PROGRAM, static:HOSTS or trace:FILE, found \"{}\"",
+                        options.provider));
+    }
     if (options.agents.empty() || options.ranks) {
         throw InputError("--provider", "",
                          "its machines join as agents: expected --agents, and no --ranks");
-    }
-    constexpr std::string_view kind = "command:";
-    if (!options.provider.starts_with(kind) || options.provider.size() == kind.size()) {
-        throw InputError("--provider", "",
-                         fmt::format("expected command:PROGRAM, found \"{}\"", options.provider));
     }
     const sim::MarketRules& rules = market.data.rules;
     for (const records::BillingRule& rule : {rules.spot_billing, rules.on_demand_billing}) {

@@ -15,6 +15,10 @@
 
 namespace ukemi::cli {
 
+// Other names of what other options say: --provider static:HOSTS is --hosts HOSTS, and trace:FILE
+// is --revocations FILE.
+TrainOptions with_provider(TrainOptions options);
+
 // Where agents join, and with what.
 std::optional<runtime::AgentDoor> agents_of(const TrainOptions& options,
                                             const scenarios::Scenario& scenario);

@@ -56,15 +56,26 @@ std::unique_ptr<ProgramCall> CommandProvider::call(const std::string& request) c
 }
 
 void CommandProvider::note(Instant at, const char* kind, InstanceId id, const Machine& machine,
-                           const std::string& more) {
+                           const std::string& why, const std::optional<double>& usd_per_hour,
+                           const std::optional<Instant>& lost_at) {
     nlohmann::ordered_json line{{"t_ns", at.raw()},
                                 {"event", kind},
                                 {"instance", index_of(id)},
                                 {"machine", machine.name},
                                 {"zone", setup_.zones[index_of(machine.zone)]},
                                 {"market", market_name(machine.spot)}};
-    if (!more.empty()) line["why"] = more;
+    if (!why.empty()) line["why"] = why;
+    if (usd_per_hour) line["usd_per_hour"] = *usd_per_hour;
+    if (lost_at) line["lost_at_ns"] = lost_at->raw();
     log_ += line.dump() + "\n";
+}
+
+void CommandProvider::ended(Instant at, Dollars cost) {
+    log_ +=
+        nlohmann::ordered_json{
+            {"t_ns", at.raw()}, {"event", "ended"}, {"cost_usd", to_dollars(cost)}}
+            .dump() +
+        "\n";
 }
 
 void CommandProvider::ask(const sim::Instance& wanted, Instant now) {
@@ -116,8 +127,7 @@ void CommandProvider::answered(InstanceId id, Machine& machine, const ProgramCal
     if (!granted.yes) return refuse(id, granted.why, now);
     machine.granted = true;
     machine.join_by = Wall::now() + setup_.join_within;
-    note(now, "granted", id, machine,
-         granted.usd_per_hour ? fmt::format("{} USD/h", *granted.usd_per_hour) : "");
+    note(now, "granted", id, machine, "", granted.usd_per_hour);
     if (granted.usd_per_hour && machine.spot) {
         queue_->schedule(now, sim::Phase::environment,
                          sim::PriceTold{machine.zone, dollars_per_hour(*granted.usd_per_hour)});
@@ -169,7 +179,7 @@ void CommandProvider::become_ready(InstanceId id, Instant now) {
 void CommandProvider::noticed(const std::string& name, Instant lost_at, Instant now) {
     const auto id = machine_named(name);
     if (!id) return;
-    note(now, "notice", *id, machines_.at(*id));
+    note(now, "notice", *id, machines_.at(*id), "", {}, lost_at);
     queue_->schedule(now, sim::Phase::environment, sim::LossTold{*id, lost_at});
 }
 

@@ -48,7 +48,9 @@ public:
     // At the end: waits until all is given back, as far as the program does so. What may still run
     // and cost money, a sentence each.
     std::vector<std::string> finish();
-    // What has happened, a line of JSON each.
+    // The run has, and has cost so much.
+    void ended(Instant at, Dollars cost);
+    // What has happened, a line of JSON each (scenarios/experiment/provider_log.hpp reads it).
     const std::string& log() const { return log_; }
 
 private:
@@ -79,7 +81,8 @@ private:
     void begin_return(Machine machine);
     bool look_at_returns();
     void note(Instant at, const char* kind, InstanceId id, const Machine& machine,
-              const std::string& more = "");
+              const std::string& why = "", const std::optional<double>& usd_per_hour = {},
+              const std::optional<Instant>& lost_at = {});
 
     ProviderSetup setup_;
     sim::RunQueue* queue_ = nullptr;

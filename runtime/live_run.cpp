@@ -200,6 +200,8 @@ sim::JobSpec live_job(const scenarios::Scenario& scenario, const sim::MarketData
 
 // What it could not take back is the last that is said.
 void end_provider(CommandProvider& provider, LiveRun& live_run) {
+    const records::RunResult& result = live_run.run.result;
+    provider.ended(Instant{} + result.duration, result.cost);
     for (std::string& kept : provider.finish())
         live_run.record.incidents.push_back(std::move(kept));
     live_run.provider = provider.log();

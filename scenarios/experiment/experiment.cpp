@@ -15,6 +15,7 @@
 #include "scenarios/experiment/market_doubts.hpp"
 #include "scenarios/experiment/recently_made.hpp"
 #include "scenarios/reader/variants.hpp"
+#include "sim/job/training.hpp"
 #include "sim/job/world.hpp"
 
 namespace ukemi::scenarios {
@@ -42,9 +43,32 @@ NamedMarket calm_market(const Scenario& scenario) {
     return market;
 }
 
+NamedMarket told_market(const Scenario& scenario, std::string name) {
+    NamedMarket market = calm_market(scenario);
+    market.name = std::move(name);
+    market.data.rules.launch_retry = minutes(1);
+    market.data.provisioning = market.data.notice = {};  // they are there, and tell themselves
+    sim::prepare(market.data);
+    return market;
+}
+
+namespace {
+
+// As a live run's: it corrects its forecast by what it measures. It ends when that one did.
+sim::JobSpec provided_job(const Scenario& scenario, const NamedMarket& market,
+                          const ProviderLog& log) {
+    sim::JobSpec job = job_on(scenario, market.data);
+    job.predictor.kind = policies::PredictorKind::calibrated;
+    job.give_up_at = std::min(job.give_up_at, log.ended);
+    return job;
+}
+
+}  // namespace
+
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
-                    std::uint64_t seed, const RunOptions& options) {
-    const sim::JobSpec job = job_on(scenario, market.data);
+                    std::uint64_t seed, const RunOptions& options, const ProviderLog* provided) {
+    const sim::JobSpec job = provided == nullptr ? job_on(scenario, market.data)
+                                                 : provided_job(scenario, market, *provided);
     FinishedRun run;
     std::optional<records::DecisionLog> log;
     if (options.decisions) {
@@ -60,6 +84,16 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     setup.seed = seed;
     setup.keep_timeline = options.timeline;
     setup.log = log ? &*log : nullptr;
+    std::optional<RecordedProvider> provider;
+    if (provided != nullptr) {
+        setup.provider = &provider.emplace(*provided);
+        setup.capabilities = sim::simulated_capabilities(market.data, job);
+        setup.make_trainer = [&](policies::Controller& controller, records::Ledger& ledger,
+                                 sim::RunQueue& queue) {
+            provider->attach(queue);
+            return std::make_unique<sim::Training>(job, controller, ledger, queue, seed);
+        };
+    }
     if (options.events) {
         setup.on_event = [&run](Instant at, sim::Phase phase, const sim::Event& event) {
             run.events += event_line(at, phase, event);

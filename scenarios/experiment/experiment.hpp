@@ -15,6 +15,7 @@
 
 #include "records/decision_log.hpp"
 #include "records/run_result.hpp"
+#include "scenarios/experiment/provider_log.hpp"
 #include "scenarios/experiment/run_layout.hpp"
 #include "scenarios/experiment/starts.hpp"
 #include "scenarios/reader/scenario.hpp"
@@ -87,9 +88,15 @@ struct RunTaker {
 void run_experiment(std::span<const ExperimentCase> cases, const ExperimentSetup& setup,
                     const RunTaker& taker);
 
-// One run, for callers that have made the market themselves.
+// The market of a live run whose machines somebody else has: nothing is recorded of it, and a zone
+// that has refused is left alone for a minute.
+NamedMarket told_market(const Scenario& scenario, std::string name);
+
+// One run, for callers that have made the market themselves. With a provider's log of a live run,
+// which was in its told_market: what that run was told, until it ended.
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
-                    std::uint64_t seed, const RunOptions& options = {});
+                    std::uint64_t seed, const RunOptions& options = {},
+                    const ProviderLog* provided = nullptr);
 
 // The head of a run's decisions.jsonl.
 records::DecisionLogHeader decision_log_header(const Scenario& scenario, const std::string& trace,

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/cli/agents_rig.hpp"
 
@@ -59,6 +60,9 @@ std::vector<nlohmann::json> provider_log(const AgentsRig& rig) {
             events.push_back(nlohmann::json::parse(line));
         }
     }
+    REQUIRE_FALSE(events.empty());
+    CHECK(events.back().at("event") == "ended");
+    events.pop_back();
     return events;
 }
 
@@ -67,8 +71,8 @@ std::int64_t count_of(const std::vector<nlohmann::json>& events, const std::stri
         events, [&](const nlohmann::json& one) { return one.at("event") == kind; });
 }
 
-double cost_of(const AgentsRig& rig) {
-    const auto runs = nlohmann::json::parse(text_in(rig.folder() / "out/runs.json"));
+double cost_of(const AgentsRig& rig, const std::string& out = "out") {
+    const auto runs = nlohmann::json::parse(text_in(rig.folder() / out / "runs.json"));
     return runs.at("runs").at(0).at("cost_usd").get<double>();
 }
 
@@ -87,9 +91,42 @@ double cost_by_log(const std::vector<nlohmann::json>& events) {
     return usd;
 }
 
+// Each Plan that was proposed, with its moment, and each notice that a policy saw.
+struct Told {
+    std::vector<std::string> plans;
+    std::set<std::string> notices;
+    friend bool operator==(const Told&, const Told&) = default;
+};
+Told told_in(const std::string& decisions) {
+    Told told;
+    for (const std::string& line : lines_of(decisions)) {
+        const auto record = nlohmann::json::parse(line);
+        if (!record.contains("seen")) continue;
+        for (const auto& notice : record.at("seen").value("notices", nlohmann::json::array())) {
+            told.notices.insert(notice.dump());
+        }
+        if (!record.contains("proposed") || record.at("proposed").is_null()) continue;
+        told.plans.push_back(record.at("seen").at("now_ns").dump() + record.at("proposed").dump());
+    }
+    return told;
+}
+
 bool machine_is_left(const AgentsRig& rig) {
     return std::ranges::any_of(names_in(rig.folder()),
                                [](const auto& name) { return name.starts_with("machine-"); });
+}
+
+// A machine's agent is told that it goes, and another comes in its place.
+void lose_one_of_two(const AgentsRig& rig, RunningProgram& run) {
+    await_words(run, "2 workers train");
+    const Names files = names_in(rig.folder());
+    const auto machine =
+        std::ranges::find_if(files, [](const auto& name) { return name.starts_with("machine-"); });
+    REQUIRE(machine != files.end());
+    ::kill(std::stoi(text_in(rig.folder() / *machine)), SIGTERM);
+    const std::string goes = "its agent was told to stop";
+    await_words(run, goes);
+    await_words(run, "2 workers train", goes);
 }
 
 }  // namespace
@@ -125,15 +162,7 @@ TEST_CASE("ukemi train --provider: a machine that goes is replaced", "[cli][live
     const AgentsRig rig(without_end, 1, 2);
     write_provider(rig);
     const auto run = train_provided(rig);
-    await_words(*run, "2 workers train");
-    const Names files = names_in(rig.folder());
-    const auto machine =
-        std::ranges::find_if(files, [](const auto& name) { return name.starts_with("machine-"); });
-    REQUIRE(machine != files.end());
-    ::kill(std::stoi(text_in(rig.folder() / *machine)), SIGTERM);
-    const std::string goes = "its agent was told to stop";
-    await_words(*run, goes);
-    await_words(*run, "2 workers train", goes);
+    lose_one_of_two(rig, *run);
     run->send(SIGTERM);
     const Ran ran = run->wait();
     INFO(ran.err);
@@ -145,6 +174,29 @@ TEST_CASE("ukemi train --provider: a machine that goes is replaced", "[cli][live
     CHECK(decisions_in(rig.folder() / "out").find("\"kind\":\"revocation_notice\"") !=
           std::string::npos);
     CHECK_FALSE(machine_is_left(rig));
+}
+
+TEST_CASE("ukemi replay --provider-log: the same notices, decisions and bill as the live run",
+          "[cli][live]") {
+    const AgentsRig rig(without_end, 1, 2);
+    write_provider(rig);
+    const auto run = train_provided(rig, {"--policies", "follow_capacity+spot_only"});
+    lose_one_of_two(rig, *run);
+    run->send(SIGTERM);
+    run->wait();
+    const auto log =
+        std::filesystem::directory_iterator(rig.folder() / "out/runs")->path() / "provider.jsonl";
+    const Ran replayed = run_ukemi(
+        rig.folder(), {"replay", "s.json", "--provider-log", log.string(), "--policies",
+                       "follow_capacity+spot_only", "--out", "again", "--log-observations"});
+    INFO(replayed.err);
+    REQUIRE(replayed.code == 0);
+    CHECK_THAT(replayed.out, Catch::Contains("the live run made"));
+    CHECK(cost_of(rig, "again") == cost_of(rig, "out"));
+    const Told live = told_in(decisions_in(rig.folder() / "out"));
+    CHECK(live.plans.size() >= 2);
+    CHECK(live.notices.size() == 1);
+    CHECK(told_in(decisions_in(rig.folder() / "again")) == live);
 }
 
 TEST_CASE("ukemi train --budget: the run has saved and ended before it is spent", "[cli][live]") {
@@ -172,11 +224,49 @@ TEST_CASE("ukemi train --provider: a program that fails is a refusal, and is sai
     CHECK_THAT(ran.err, Catch::Contains("may still run and cost money: ./provider: ended with"));
 }
 
+TEST_CASE("ukemi replay --provider-log: what is no log of this run is refused in one line",
+          "[cli]") {
+    const AgentsRig rig(60 * 8, 1, 1);
+    const std::string asked =
+        R"({"t_ns":5,"event":"asked","instance":0,"zone":"always","market":"spot"})";
+    const std::vector<std::pair<std::string, std::string>> table{
+        {"", "expected a provider.jsonl to its end"},
+        {asked + "\n", "expected a provider.jsonl to its end"},
+        {"{\n", "log:1:1:2: syntax error"},
+        {R"({"t_ns":5,"event":"asked","instance":1,"zone":"always"})", "log:1: at /instance"},
+        {R"({"t_ns":5,"event":"asked","instance":0,"zone":"moon"})", "is no zone of the scenario"},
+        {asked + "\n" + R"({"t_ns":4,"event":"ready","instance":0,"zone":"always"})",
+         "log:2: at /t_ns: is before the request"},
+        {R"({"t_ns":5,"event":"ready","instance":3,"zone":"always"})", "was not asked for"},
+        {R"({"t_ns":-5,"event":"ended"})", "log:1: at /t_ns"},
+        {R"({"t_ns":5,"event":"begun"})", "log:1: at /event"},
+    };
+    const auto refused = [&](const std::vector<std::string>& words, const std::string& expected) {
+        const Ran ran = run_ukemi(rig.folder(), words);
+        INFO(ran.err);
+        CHECK(ran.code == 2);
+        CHECK_THAT(ran.err, Catch::Contains(expected));
+        CHECK(std::ranges::count(ran.err, '\n') == 1);
+        CHECK_FALSE(std::filesystem::exists(rig.folder() / "out"));
+    };
+    for (const auto& [text, expected] : table) {
+        write_file(rig.folder() / "log", text);
+        refused({"replay", "s.json", "--provider-log", "log", "--out", "out"}, expected);
+    }
+    refused({"replay", "s.json", "--provider-log", "log", "--starts", "2", "--out", "out"},
+            "--starts: the market is that of --provider-log");
+}
+
 TEST_CASE("ukemi train: providers and limits that are none are refused in one line", "[cli]") {
     const AgentsRig rig(60 * 8, 1, 1);
     const std::vector<std::pair<std::vector<std::string>, std::string>> table{
         {{"train", "s.json", "--provider", "command:./p"}, "--provider: its machines join as"},
-        {{"--provider", "aws"}, "--provider: expected command:PROGRAM, found \"aws\""},
+        {{"train", "s.json", "--provider", "static:a:x", "--address", "127.0.0.1"}, "--hosts: "},
+        {{"train", "s.json", "--provider", "static:a", "--hosts", "b"},
+         "--hosts: --provider says the same"},
+        {{"train", "s.json", "--provider", "trace:none.csv", "--out", "out"}, "none.csv"},
+        {{"train", "s.json", "--provider", "slurm"}, "--provider: expected command:PROGRAM"},
+        {{"--provider", "aws"}, "trace:FILE, found \"aws\""},
         {{"--provider", "command:"}, "--provider: expected command:PROGRAM"},
         {{"--stop-at", "tomorrow"}, "expected a time such as"},
         {{"--budget", "-1"}, "--budget"},

@@ -1,5 +1,7 @@
 // market_records_test.cpp — logs of instances, lists of prices, lifetimes and bands, from small
 // texts whose meaning is derived by hand.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include <string>
@@ -144,6 +146,36 @@ TEST_CASE("gpu_price_tracker_jsonl: the median of every snapshot", "[traces][pri
     CHECK(trace.report.repairs == Texts{"1 snapshots without prices left out"});
     CHECK(complaint(R"({"gpu_type":"A","price_stats":{}})") ==
           "t:1:1: expected a snapshot with the key \"timestamp\"");
+}
+
+TEST_CASE("provider_log: what a live run had of each zone", "[traces]") {
+    const auto line = [](std::int64_t t_s, const char* event, int instance,
+                         const std::string& more = "", const char* market = "spot") {
+        return fmt::format(R"({{"t_ns":{},"event":"{}","instance":{},"zone":"a","market":"{}"{}}})"
+                           "\n",
+                           t_s * 1'000'000'000, event, instance, market, more);
+    };
+    const std::string text =
+        line(0, "asked", 0) + line(0, "asked", 1) + line(0, "asked", 2, "", "on_demand") +
+        line(2, "refused", 0) + line(3, "granted", 1, R"(,"usd_per_hour":0.5)") +
+        line(4, "ready", 1) + line(4, "ready", 2, "", "on_demand") + line(9, "asked", 3) +
+        line(10, "granted", 3, R"(,"usd_per_hour":0.75)") + line(11, "ready", 3) +
+        line(60, "notice", 1) + line(90, "given_back", 1) + line(120, "given_back", 3) +
+        R"({"t_ns":120000000000,"event":"ended","cost_usd":1})";
+    const Trace trace = read(text);
+    CHECK(trace.report.form == "provider_log");
+    REQUIRE(trace.series.size() == 1);
+    CHECK(trace.series[0].zone == "a");
+    CHECK(trace.series[0].availability == counts({{0, 0}, {4, 1}, {11, 2}, {90, 1}}, 120));
+    CHECK(trace.series[0].price == prices({{0, 0.5}, {10, 0.75}}, 120));
+    REQUIRE(trace.lifetimes.size() == 2);
+    CHECK(trace.lifetimes[0].was_lost);
+    CHECK(trace.lifetimes[0].lasted == seconds(86));
+    CHECK_FALSE(trace.lifetimes[1].was_lost);
+    CHECK(complaint(line(4, "asked", 0) + line(3, "asked", 1)) ==
+          "t:2:1: expected times that do not go back");
+    CHECK(complaint(line(4, "asked", 0, "", "on_demand")) ==
+          "t:1:1: expected at least one spot machine, found none");
 }
 
 TEST_CASE("parcae: segments by node, intervals by count", "[traces][parcae]") {
