@@ -52,6 +52,10 @@ public:
     const std::string& refusal() const { return refusal_; }
     // Words to put before a command that shall run on the coordinator's host.
     std::vector<std::string> here() const { return {"netns", "exec", prefix_ + "hub"}; }
+    // The same on a host.
+    std::vector<std::string> on(int host) const {
+        return {"netns", "exec", fmt::format("{}{}", prefix_, host)};
+    }
     // A remote shell for them.
     void write_shell(const std::filesystem::path& file) const {
         std::ofstream(file) << "#!/bin/sh\nhost=$1\nshift\nexec ip netns exec " << prefix_
@@ -61,6 +65,25 @@ public:
     // Nothing gets through to it or from it any more, and it does not hear why.
     void cut_off(int host) const {
         run(fmt::format("ip -n {}hub link set v{} down", prefix_, host));
+    }
+    void connect_again(int host) const {
+        run(fmt::format("ip -n {}hub link set v{} up", prefix_, host));
+    }
+    // One way only: what it sends to the coordinator's host is lost, or what that one sends to it.
+    void forbid_to_hub(int host) const {
+        run(fmt::format("ip -n {}{} route add blackhole 10.77.0.1/32", prefix_, host));
+    }
+    void allow_to_hub(int host) const {
+        run(fmt::format("ip -n {}{} route del blackhole 10.77.0.1/32", prefix_, host));
+    }
+    void forbid_from_hub(int host) const {
+        run(fmt::format("ip -n {}hub route add blackhole 10.77.0.1{}/32", prefix_, host));
+    }
+    void allow_from_hub(int host) const {
+        run(fmt::format("ip -n {}hub route del blackhole 10.77.0.1{}/32", prefix_, host));
+    }
+    void signal_all(int host, const char* signal) const {
+        run(fmt::format("ip netns pids {}{} | xargs -r kill -{}", prefix_, host, signal));
     }
     std::string processes(int host) const {
         return run(fmt::format("ip netns pids {}{}", prefix_, host)).out;
