@@ -19,6 +19,7 @@ namespace ukemi::cli {
 namespace {
 
 constexpr int slots_max = 256;
+constexpr std::size_t coordinators_max = 16;
 
 struct AgentOptions {
     std::string join;
@@ -36,10 +37,10 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
 }
 
 void run_as_agent(const AgentOptions& options) {
-    const SocketAddress coordinator = agent_address(options.join, "--join");
+    std::vector<SocketAddress> coordinators = agent_addresses(options.join, "--join");
     auto sources = sources_in(options.notices);
     runtime::AgentSetup setup =
-        agent_setup(coordinator, runtime::read_agent_secret(options.secret_file));
+        agent_setup(std::move(coordinators), runtime::read_agent_secret(options.secret_file));
     if (!options.name.empty()) setup.name = options.name;
     setup.slots = options.slots;
     setup.join_within = milliseconds_of(options.join_within_s);
@@ -61,9 +62,23 @@ SocketAddress agent_address(std::string_view text, std::string_view where) {
                                  text));
 }
 
-runtime::AgentSetup agent_setup(const SocketAddress& coordinator, const runtime::Secret& secret) {
+std::vector<SocketAddress> agent_addresses(std::string_view text, std::string_view where) {
+    std::vector<SocketAddress> addresses;
+    for (std::string_view left = text;;) {
+        addresses.push_back(agent_address(left.substr(0, left.find(',')), where));
+        if (left.find(',') == std::string_view::npos) return addresses;
+        if (addresses.size() == coordinators_max) {
+            throw InputError(std::string(where), "",
+                             fmt::format("expected at most {} addresses", coordinators_max));
+        }
+        left.remove_prefix(left.find(',') + 1);
+    }
+}
+
+runtime::AgentSetup agent_setup(std::vector<SocketAddress> coordinators,
+                                const runtime::Secret& secret) {
     runtime::AgentSetup setup;
-    setup.coordinator = coordinator;
+    setup.coordinators = std::move(coordinators);
     setup.secret = secret;
     setup.name = runtime::agent_name_of_host();
     setup.worker_program = std::filesystem::read_symlink("/proc/self/exe");
@@ -103,7 +118,9 @@ void add_agent(CLI::App& app) {
         "lend this machine to a live run: joins `ukemi train --agents`, and starts and ends "
         "workers for it");
     command
-        ->add_option("--join", options->join, "ADDRESS:PORT of the run's coordinator, in numbers")
+        ->add_option("--join", options->join,
+                     "ADDRESS:PORT of the run's coordinator, in numbers; several, where another "
+                     "one may take the run over, as in 10.0.0.1:7421,10.0.0.2:7421")
         ->required();
     command->add_option("--secret-file", options->secret_file,
                         "the run's secret for its agents, in a file of mode 0600 (default: what "

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/agent.hpp"
 
@@ -11,8 +12,12 @@ namespace ukemi::cli {
 // "10.0.0.1:7421", where somebody can be reached. Throws InputError, which names `where`.
 SocketAddress agent_address(std::string_view text, std::string_view where);
 
+// The same for one or several, as in "10.0.0.1:7421,10.0.0.2:7421".
+std::vector<SocketAddress> agent_addresses(std::string_view text, std::string_view where);
+
 // This very program for its workers, told to stop by signals, and says what happens.
-runtime::AgentSetup agent_setup(const SocketAddress& coordinator, const runtime::Secret& secret);
+runtime::AgentSetup agent_setup(std::vector<SocketAddress> coordinators,
+                                const runtime::Secret& secret);
 
 // Runs it; ExitWith if nobody let it in.
 void be_agent(const runtime::AgentSetup& setup);

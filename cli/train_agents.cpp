@@ -132,7 +132,7 @@ void lend(const TrainOptions& options, std::uint64_t job, std::optional<runtime:
 }
 
 void be_agent_of_rank(const TrainOptions& options, const runtime::AgentDoor& door) {
-    runtime::AgentSetup setup = agent_setup(door.address, door.secret);
+    runtime::AgentSetup setup = agent_setup({door.address}, door.secret);
     setup.name = fmt::format("rank {}", own_rank());
     setup.stop_within =
         std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.stop_within_s));

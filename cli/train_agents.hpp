@@ -45,7 +45,7 @@ void expect_door(const runtime::AgentDoor& door);
 class OwnAgent {
 public:
     explicit OwnAgent(const runtime::AgentDoor& door)
-        : setup_(agent_setup(door.address, door.secret)) {
+        : setup_(agent_setup({door.address}, door.secret)) {
         setup_.name = "rank 0";
         setup_.stop_requests = &ends_;
         setup_.say = {};

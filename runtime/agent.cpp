@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr auto agent_look_interval = 100ms;
 constexpr auto join_again = 200ms;
+constexpr auto join_connect_time = 2s;
 constexpr auto agent_welcome_time = 10s;
 constexpr int beats_per_deadline = 5;
 constexpr std::size_t name_bytes_max = 40;
@@ -86,8 +88,13 @@ private:
 // One stay with a coordinator.
 class AgentStay {
 public:
-    AgentStay(const AgentSetup& setup, Connection connection, KeptWorkers& kept)
-        : setup_(&setup), connection_(std::move(connection)), kept_(&kept), begun_(Clock::now()) {
+    AgentStay(const AgentSetup& setup, const SocketAddress& with, Connection connection,
+              KeptWorkers& kept)
+        : setup_(&setup),
+          with_(with),
+          connection_(std::move(connection)),
+          kept_(&kept),
+          begun_(Clock::now()) {
         heard_ = looked_ = begun_;
     }
 
@@ -152,8 +159,7 @@ private:
             beat_interval_ = std::chrono::nanoseconds(
                 std::max<std::int64_t>(welcome->heartbeat_ns / beats_per_deadline, 1'000'000));
             if (setup_->say) {
-                setup_->say(fmt::format("joined {} with {} slots", setup_->coordinator.text(),
-                                        setup_->slots));
+                setup_->say(fmt::format("joined {} with {} slots", with_.text(), setup_->slots));
             }
         } else if (const auto* tenure = std::get_if<Tenure>(&message)) {
             heed(*tenure);
@@ -190,12 +196,25 @@ private:
             send(WorkerEnded{start.worker, "could not be started: the agent has no place for it"});
             return;
         }
-        order.input = start.invitation;
+        order.input = invitation_here(start.invitation);
         try {
             kept_->processes().emplace(start.worker, std::make_unique<WorkerProcess>(order));
         } catch (const std::system_error& error) {
             send(WorkerEnded{start.worker, fmt::format("could not be started: {}", error.what())});
         }
+    }
+
+    // The worker knows what the agent does: where the next coordinator may be.
+    std::string invitation_here(const std::string& text) const {
+        std::istringstream lines(text);
+        TakenInvitation taken = read_invitation(lines);
+        if (!taken.invitation) return text;  // the worker says what is wrong with it
+        for (const SocketAddress& one : setup_->coordinators) {
+            if (one.text() != taken.invitation->address.text()) {
+                taken.invitation->others.push_back(one);
+            }
+        }
+        return text_of(*taken.invitation);
     }
 
     void report_ended() {
@@ -229,6 +248,7 @@ private:
     }
 
     const AgentSetup* setup_;
+    SocketAddress with_;
     Connection connection_;
     KeptWorkers* kept_;
     Moment begun_;
@@ -260,29 +280,33 @@ AgentEnd run_agent(const AgentSetup& setup) {
     hello.slots = static_cast<std::uint32_t>(setup.slots);
     hello.name = setup.name;
     Moment give_up = Clock::now() + setup.join_within;
-    std::string said;
+    std::vector<std::string> said(setup.coordinators.size());  // last of each
     KeptWorkers kept;
-    while (!told_to_stop(setup)) {
+    for (std::size_t attempt = 0; !told_to_stop(setup); ++attempt) {
+        const std::size_t which = attempt % setup.coordinators.size();
+        const SocketAddress& coordinator = setup.coordinators[which];
         std::string why;
         try {
-            AgentStay stay(setup, join_as_agent(setup.coordinator, setup.secret, hello), kept);
+            AgentStay stay(setup, coordinator,
+                           join_as_agent(coordinator, setup.secret, hello, join_connect_time),
+                           kept);
             why = stay.serve();
             if (stay.stopped()) return AgentEnd::stopped;
             if (stay.dismissed() && !setup.stays) return AgentEnd::dismissed;
             if (stay.dismissed()) kept.forget_run();
             if (stay.refused()) {
-                why = fmt::format("{} is not obeyed: {}", setup.coordinator.text(), why);
+                why = fmt::format("{} is not obeyed: {}", coordinator.text(), why);
             } else if (stay.welcomed()) {
                 give_up = Clock::now() + setup.join_within;
                 why = stay.dismissed() ? "the run is over" : gone(why, kept.count());
             } else {
                 why = fmt::format("{} does not let this agent in: is the secret the same?",
-                                  setup.coordinator.text());
+                                  coordinator.text());
             }
         } catch (const std::system_error& error) {
-            why = fmt::format("{}: {}", setup.coordinator.text(), one_line(error.what()));
+            why = fmt::format("{}: {}", coordinator.text(), one_line(error.what()));
         }
-        if (setup.say && why != std::exchange(said, why)) setup.say(why);
+        if (setup.say && why != std::exchange(said[which], why)) setup.say(why);
         if (Clock::now() > give_up) return AgentEnd::no_coordinator;
         std::this_thread::sleep_for(join_again);
     }

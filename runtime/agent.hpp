@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/socket_address.hpp"
 #include "runtime/messages.hpp"
@@ -17,7 +18,7 @@
 namespace ukemi::runtime {
 
 struct AgentSetup {
-    SocketAddress coordinator;
+    std::vector<SocketAddress> coordinators;  // where one may be: each is tried in turn
     Secret secret{};
     std::string name;                      // as logs call this machine
     int slots = 1;                         // workers at once

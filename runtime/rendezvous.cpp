@@ -28,7 +28,6 @@ using namespace std::chrono_literals;
 constexpr std::size_t strangers_max = 32;
 constexpr auto stranger_time = 1s;
 constexpr auto proof_time = 10s;  // for who has begun to prove himself
-constexpr auto connecting_ms = 10'000;
 constexpr auto pause_without_descriptors = 50ms;
 
 constexpr const char* rendezvous_variable = "UKEMI_RENDEZVOUS";
@@ -59,17 +58,32 @@ std::optional<Secret> secret_in(std::string_view text) {
     return secret;
 }
 
+// "10.0.0.1:7421,10.0.0.2:7421"; nothing for anything else.
+std::optional<std::vector<SocketAddress>> addresses_in(std::string_view text) {
+    std::vector<SocketAddress> addresses;
+    for (;;) {
+        const std::size_t end = text.find(',');
+        const auto address = SocketAddress::of_text(text.substr(0, end));
+        if (!address) return std::nullopt;
+        addresses.push_back(*address);
+        if (end == std::string_view::npos) return addresses;
+        text.remove_prefix(end + 1);
+    }
+}
+
 TakenInvitation invitation_of(const char* rendezvous, const char* worker, const char* secret) {
     const auto problem = [](const char* name, const char* expected) {
         return TakenInvitation{std::nullopt, fmt::format("{}: expected {}", name, expected)};
     };
     const auto parsed = secret == nullptr ? std::nullopt : secret_in(secret);
     if (!parsed) return problem(secret_variable, "64 hexadecimal digits");
-    const auto address = rendezvous == nullptr ? std::nullopt : SocketAddress::of_text(rendezvous);
-    if (!address) return problem(rendezvous_variable, "an address in numbers and a port");
+    auto addresses = rendezvous == nullptr ? std::nullopt : addresses_in(rendezvous);
+    if (!addresses) return problem(rendezvous_variable, "an address in numbers and a port");
     const auto number = worker == nullptr ? std::nullopt : number_in<std::uint32_t>(worker);
     if (!number) return problem(worker_variable, "a worker's number");
-    return {Invitation{*address, *number, *parsed}, {}};
+    const SocketAddress first = addresses->front();
+    addresses->erase(addresses->begin());
+    return {Invitation{first, *number, *parsed, std::move(*addresses)}, {}};
 }
 
 constexpr std::string_view agent_identity = "ukemi agent";
@@ -101,9 +115,11 @@ bool same_secret(const Secret& left, const Secret& right) {
 }
 
 std::vector<std::string> environment_of(const Invitation& invitation) {
+    std::string addresses = invitation.address.text();
+    for (const SocketAddress& other : invitation.others) addresses += "," + other.text();
     std::string secret;
     for (const std::uint8_t byte : invitation.secret) secret += fmt::format("{:02x}", byte);
-    return {fmt::format("{}={}", rendezvous_variable, invitation.address.text()),
+    return {fmt::format("{}={}", rendezvous_variable, addresses),
             fmt::format("{}={}", worker_variable, invitation.worker),
             fmt::format("{}={}", secret_variable, secret)};
 }
@@ -141,12 +157,12 @@ std::string text_of(const Invitation& invitation) {
 
 namespace {
 
-FileDescriptor connected_socket(const SocketAddress& address) {
+FileDescriptor connected_socket(const SocketAddress& address, std::chrono::milliseconds within) {
     FileDescriptor socket = connecting_socket(address);
     pollfd connected{socket.get(), POLLOUT, 0};
     int error = 0;
     socklen_t size = sizeof error;
-    if (::poll(&connected, 1, static_cast<int>(connecting_ms)) != 1) {
+    if (::poll(&connected, 1, static_cast<int>(within.count())) != 1) {
         errno = ETIMEDOUT;
         fail("connect");
     }
@@ -157,9 +173,9 @@ FileDescriptor connected_socket(const SocketAddress& address) {
 }
 
 Connection introduced(const SocketAddress& to, const std::string& identity, const Secret& secret,
-                      const Message& hello) {
+                      const Message& hello, std::chrono::milliseconds within) {
     const kernels::PresharedKey key = kernels::derived_key(secret, identity);
-    Connection connection(kernels::SecureStream(connected_socket(to), identity, key),
+    Connection connection(kernels::SecureStream(connected_socket(to, within), identity, key),
                           frame_bytes_max);
     if (connection.send(hello)) fail("send");
     return connection;
@@ -167,16 +183,17 @@ Connection introduced(const SocketAddress& to, const std::string& identity, cons
 
 }  // namespace
 
-Connection accept_invitation(const Invitation& invitation) {
+Connection accept_invitation(const Invitation& invitation, std::chrono::milliseconds within) {
     Hello hello;
     hello.worker = invitation.worker;
     hello.process = ::getpid();
-    return introduced(invitation.address, identity_of(invitation.worker), invitation.secret, hello);
+    return introduced(invitation.address, identity_of(invitation.worker), invitation.secret, hello,
+                      within);
 }
 
 Connection join_as_agent(const SocketAddress& coordinator, const Secret& secret,
-                         const AgentHello& hello) {
-    return introduced(coordinator, std::string(agent_identity), secret, hello);
+                         const AgentHello& hello, std::chrono::milliseconds within) {
+    return introduced(coordinator, std::string(agent_identity), secret, hello, within);
 }
 
 Door::Door(const SocketAddress& host, Kind kind, const std::optional<Secret>& agents,

@@ -37,6 +37,7 @@ struct Invitation {
     SocketAddress address;
     std::uint32_t worker = 0;
     Secret secret{};
+    std::vector<SocketAddress> others{};  // where the next coordinator may be
 };
 std::vector<std::string> environment_of(const Invitation& invitation);
 // Takes it out of the environment and wipes the secret there: nothing that the worker starts, and
@@ -49,12 +50,14 @@ TakenInvitation take_invitation();
 // The same as lines NAME=value, from a stream: for a worker whose environment comes from elsewhere.
 TakenInvitation read_invitation(std::istream& in);
 std::string text_of(const Invitation& invitation);
-// Connects and sends the Hello. Throws std::system_error.
-Connection accept_invitation(const Invitation& invitation);
+// Connects and sends the Hello. Throws std::system_error, also if that takes longer.
+inline constexpr std::chrono::milliseconds connect_time{10'000};
+Connection accept_invitation(const Invitation& invitation,
+                             std::chrono::milliseconds within = connect_time);
 
 // The same for an agent, which has a secret of its own from its user.
 Connection join_as_agent(const SocketAddress& coordinator, const Secret& secret,
-                         const AgentHello& hello);
+                         const AgentHello& hello, std::chrono::milliseconds within);
 
 class Door {
 public:

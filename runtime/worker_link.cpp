@@ -26,6 +26,7 @@ using namespace std::chrono_literals;
 constexpr auto welcome_time = 30s;
 constexpr auto rejoin_pause = 100ms;
 constexpr auto rejoin_answer_time = 2s;
+constexpr auto rejoin_connect_time = 2s;
 // At the end, for the last words to leave; the coordinator has its own deadline.
 constexpr auto flush_time = 1s;
 constexpr int heartbeats_per_deadline = 5;
@@ -163,6 +164,11 @@ bool WorkerLink::rejoin() {
     const Moment end = Clock::now() + std::chrono::nanoseconds(tenure_.rejoin_ns);
     while (Clock::now() < end && !finishing_) {
         if (try_to_rejoin()) return true;
+        if (!invitation_.others.empty()) {  // each in turn
+            invitation_.others.push_back(
+                std::exchange(invitation_.address, invitation_.others.front()));
+            invitation_.others.erase(invitation_.others.begin());
+        }
         std::this_thread::sleep_for(rejoin_pause);
     }
     return false;
@@ -170,7 +176,7 @@ bool WorkerLink::rejoin() {
 
 bool WorkerLink::try_to_rejoin() {
     try {
-        Connection fresh = accept_invitation(invitation_);
+        Connection fresh = accept_invitation(invitation_, rejoin_connect_time);
         const std::lock_guard lock(connection_mutex_);
         connection_ = std::move(fresh);
     } catch (const std::system_error&) {

@@ -89,6 +89,27 @@ TEST_CASE("ukemi train: a killed coordinator's successor goes on with its worker
     CHECK(same);
 }
 
+TEST_CASE("ukemi train: a successor at another address finds the workers, too", "[cli][live]") {
+    const AgentsRig rig(without_end, 2, 2);
+    auto run = rig.train("first");
+    const std::string other = free_address();
+    const auto agent = rig.start(
+        {"agent", "--join", rig.address + "," + other, "--secret-file", "secret", "--slots", "2"});
+    await_words(*run, "2 workers train");
+    const std::set<int> first = children_of(*agent);
+    run->send(SIGKILL);
+    run->wait();
+    std::vector<std::string> words = successor_words(rig, "next");
+    *std::ranges::find(words, rig.address) = other;
+    run = rig.start(words);
+    await_words(*run, "took over 2 workers");
+    await_words(*run, "2 workers train");
+    CHECK(children_of(*agent) == first);
+    run->send(SIGTERM);
+    CHECK(run->wait().code == 1);
+    CHECK(agent->wait().code == 0);
+}
+
 TEST_CASE("ukemi train: a successor without workers goes on from the newest checkpoint",
           "[cli][live]") {
     const AgentsRig rig(without_end, 1, 1);

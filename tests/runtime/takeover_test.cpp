@@ -161,7 +161,7 @@ TEST_CASE("an agent keeps its workers for the next coordinator of its run alone"
     DoorKeeper keeper(secret);
     std::atomic<int> told{0};
     AgentSetup setup;
-    setup.coordinator = keeper.door().address();
+    setup.coordinators = {keeper.door().address()};
     setup.secret = secret;
     setup.name = "one";
     setup.slots = 2;
