@@ -175,9 +175,9 @@ public:
     void inject(InstanceId worker, Fault fault);
 
     // Of a run that had another coordinator: its workers, under numbers of their own until spawn()
-    // takes them. Nothing while some may still come, unless there is no time for them. Before the
-    // first group.
-    std::optional<FoundWorkers> found(bool all_that_come);
+    // takes them. Nothing while some may still come, unless there is no time for them. Those that
+    // stand before `step_least` count as without the model. Before the first group.
+    std::optional<FoundWorkers> found(bool all_that_come, std::int64_t step_least = 0);
     void end_found();  // whom no spawn() has taken
 
     // Starts a transition of the whole group to `members` (in the order of their ranks, all ready)

@@ -93,18 +93,20 @@ bool Crew::State::expects_somebody() const {
     });
 }
 
-std::optional<FoundWorkers> Crew::found(bool all_that_come) {
+std::optional<FoundWorkers> Crew::found(bool all_that_come, std::int64_t step_least) {
     State& state = *state_;
     INVARIANT(state.setup.agents && state.group.phase != GroupPhase::training && !state.attempt);
     if (all_that_come && state.expects_somebody()) return std::nullopt;
     if (std::exchange(state.found_stand, true)) return state.holders_found();
     std::uint64_t last = 0;
     for (const auto& [id, worker] : state.workers) {
-        if (worker.life == Life::ready) last = std::max(last, worker.epoch);
+        const bool counts = worker.life == Life::ready && worker.step >= step_least;
+        if (counts) last = std::max(last, worker.epoch);
     }
     const Worker* least = nullptr;
     for (auto& [id, worker] : state.workers) {
-        worker.holds_state = last > 0 && worker.life == Life::ready && worker.epoch == last;
+        worker.holds_state = last > 0 && worker.life == Life::ready && worker.epoch == last &&
+                             worker.step >= step_least;
         if (!worker.holds_state) continue;
         if (least == nullptr || worker.step < least->step) least = &worker;
     }

@@ -2,7 +2,8 @@
 //
 // Before the World begins, those that have the model write it to a checkpoint: from there on it is
 // a run that resumes, only that its workers are there and have the model already. If they are lost
-// in the meantime, nothing but time is.
+// in the meantime, nothing but time is. Workers that stand before the newest checkpoint (they had
+// left the group before) have nothing that is not there.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -23,7 +24,7 @@ constexpr auto takeover_look = std::chrono::milliseconds(100);
 void LiveTrainer::take_over() {
     auto by = LiveClock::Wall::now() + takeover_wait;
     for (;;) {
-        const auto found = crew_.found(LiveClock::Wall::now() < by);
+        const auto found = crew_.found(LiveClock::Wall::now() < by, setup_.resume_steps);
         if (found) return save_found(*found);
         for (CrewEvent& event : crew_.poll(takeover_look)) {
             if (std::holds_alternative<CrewReplaced>(event)) by = LiveClock::Wall::now();

@@ -110,6 +110,32 @@ TEST_CASE("ukemi train: a successor at another address finds the workers, too", 
     CHECK(agent->wait().code == 0);
 }
 
+TEST_CASE("ukemi train: a checkpoint that is further than the workers is where a successor begins",
+          "[cli][live]") {
+    const AgentsRig rig(without_end, 1, 1);
+    constexpr std::int64_t ahead = 6000;
+    const std::string endless = text_in(rig.folder() / "s.json");
+    write_file(rig.folder() / "s.json", agents_scenario(ahead * batch, 1, 1));
+    REQUIRE(run_ukemi(rig.folder(), {"train", "s.json", "--time-scale", "100", "--out", "ahead"})
+                .code == 0);
+    write_file(rig.folder() / "s.json", endless);
+    auto run = rig.train("first");
+    const auto agent = rig.agent("one", 1);
+    await_words(*run, "1 workers train");
+    run->send(SIGKILL);
+    run->wait();
+    for (const auto& entry : fs::directory_iterator(rig.folder() / "ahead-checkpoints")) {
+        fs::copy(entry.path(), rig.folder() / "first-checkpoints");
+    }
+    run = rig.start(successor_words(rig, "next"));
+    await_words(*run, "1 workers train");
+    CHECK(run->said().find("took over") == std::string::npos);
+    run->send(SIGTERM);
+    const Ran ran = run->wait();
+    CHECK(steps_saved(ran.err) > ahead);
+    CHECK(agent->wait().code == 0);
+}
+
 TEST_CASE("ukemi train: a successor without workers goes on from the newest checkpoint",
           "[cli][live]") {
     const AgentsRig rig(without_end, 1, 1);

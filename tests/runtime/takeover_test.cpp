@@ -108,7 +108,7 @@ TEST_CASE("a worker waits for the next coordinator of its run, and obeys none be
     CHECK(keeper.let_in<Hello>().worker == 7);
     keeper.send(small_welcome());
     keeper.send(tenure_of(1));
-    keeper.send(Abandon{1, 5, 0});
+    keeper.send(Leave{});
     CHECK(keeper.await<Superseded>().term == 2);
     // One that took the same term from a copy of the folder.
     keeper.let_in<Hello>();
