@@ -6,7 +6,9 @@ import tempfile
 import threading
 import time
 import unittest
+import weakref
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 from torch import nn
@@ -15,6 +17,7 @@ from torch_rig import SCRIPT, Rig, plan_text
 from ukemi._core import GradientExchange
 from ukemi.torch.codec import flat_gradient
 from ukemi.torch.gpus import carrier_of
+from ukemi.torch.group import Group, PeersFailed
 from ukemi.torch.replica import Checkpoint, NoiseAverages, Replica, StateError, pack, unpack
 from ukemi.torch.script import SampleOrder, Task, load_script, peer_of
 from ukemi.torch.step import noise_of_replicas
@@ -438,6 +441,60 @@ class Alone:
         measures = [one.measures for one in exchanges]
         lost, whole = (sum(one[at] for one in measures) for at in (2, 3))
         return measures[0][1], (lost / whole) ** 0.5
+
+
+class LostWork:
+    """As a collective of Gloo whose send was lost between threads: it is not over, nor will it be."""
+
+    def __init__(self):
+        self.looked = threading.Event()
+        self.over = False
+
+    def is_completed(self):
+        return self.over
+
+    def wait(self, timeout=None):
+        self.looked.set()
+        if timeout is None:
+            raise AssertionError("it would wait for ever")
+        raise RuntimeError("Operation timed out!")
+
+
+class AbortedGroups(unittest.TestCase):
+    def group(self):
+        link = SimpleNamespace(collectives=0, in_flight=0, watch=id, forget=id)
+        return Group(link, 1, 1, 1, 2, 60.0)
+
+    def test_who_waits_for_a_lost_send_leaves_when_the_group_is_aborted(self):
+        group, work = self.group(), LostWork()
+        group.issue(work)
+
+        def abort():
+            work.looked.wait()
+            group.abort()
+
+        thread = threading.Thread(target=abort)
+        thread.start()
+        with self.assertRaises(PeersFailed) as caught, group.collective("gradients"):
+            group.finish(work)
+        thread.join()
+        self.assertEqual(caught.exception.outcome, "aborted")
+
+    def test_a_group_that_still_waits_is_put_aside_and_dropped_later(self):
+        class Kept:
+            pass
+
+        group, work = self.group(), LostWork()
+        group.process_group = Kept()
+        kept = weakref.ref(group.process_group)
+        group.issue(work)
+        group.close()
+        self.assertIsNotNone(kept())
+        self.group().close()
+        self.assertIsNotNone(kept())
+        work.over = True
+        self.group().close()
+        self.assertIsNone(kept())
 
 
 class Losses(ScriptTest):

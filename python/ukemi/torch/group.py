@@ -10,7 +10,7 @@ import socket
 import time
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 import torch.distributed as dist
@@ -20,8 +20,12 @@ from ukemi.torch.link import NO_ATTEMPT, Link
 
 # From the moment at which all have said where they are, peers that live connect in milliseconds.
 _CONNECT_S = 10.0
-# A group whose sockets are shut lets go of its collectives in milliseconds; who does not, ends.
-_LET_GO_S = 5.0
+# A group whose sockets are shut lets go of its collectives in milliseconds, but for some: a send
+# that Gloo's threads have lost between them waits for the collective's whole deadline. Who waits
+# for it looks so often whether the group is aborted,
+_LOOK_S = 0.05
+# and what has not come back so long after a group was left is put aside with the group.
+_LET_GO_S = 0.2
 MEETING = "ukemi-rendezvous"
 _MEETING_BYTES_MAX = 1 << 24
 
@@ -108,6 +112,14 @@ class _Meeting(dist.Store):  # type: ignore[misc]
             if time.monotonic() > self._end:
                 raise RuntimeError("timed out: not everybody came")
             time.sleep(0.002)
+
+
+# Process groups that were left while their threads still waited, and their works.
+_aside: List[Tuple[List[Any], List[Any]]] = []
+
+
+def _is_over(works: List[Any]) -> bool:
+    return all(one.is_completed() for one in works)
 
 
 class Group:
@@ -251,9 +263,22 @@ class Group:
 
     def finish(self, work: Any) -> None:
         """Raises what went wrong."""
+        if work not in self._works:
+            work.wait()
+            return
+        if self.on_host:
+            self._wait_or_leave(work)
         work.wait()
-        if work in self._works:
-            self._works.remove(work)
+        self._works.remove(work)
+
+    def _wait_or_leave(self, work: Any) -> None:
+        """Until it is completed, or left because the group was aborted."""
+        while not work.is_completed():
+            try:
+                work.wait(timedelta(seconds=_LOOK_S))
+            except RuntimeError:  # it is late, or it has failed
+                if self._aborted and not work.is_completed():
+                    raise
 
     def close(self) -> None:
         """Takes leave of the others."""
@@ -261,10 +286,11 @@ class Group:
         # A group is destroyed with the interpreter's lock held, and waits for its threads; these
         # must not want that lock, as they do to give back what a work has the last hold of.
         end = time.monotonic() + _LET_GO_S
-        while not all(one.is_completed() for one in self._works):
-            if time.monotonic() > end:
-                os._exit(1)
+        while not _is_over(self._works) and time.monotonic() < end:
             time.sleep(0.001)
+        _aside[:] = [one for one in _aside if not _is_over(one[1])]
+        if not _is_over(self._works):
+            _aside.append(([self.process_group, self.gradients], self._works))
         self.process_group = self.gradients = None
         self._works = []
         self._sockets = {}
