@@ -97,6 +97,14 @@ TEST_CASE("python: ukemi decides and torchrun restarts", "[python][torch]") {
     run_with_torch("test_torchrun");
 }
 
+TEST_CASE("python: policies decide for a Hugging Face Trainer", "[python][torch]") {
+    if (!has_package("torch, transformers")) {
+        WARN("skipped: transformers or PyTorch is missing");
+        return;
+    }
+    run_tests("test_hugging_face");
+}
+
 TEST_CASE("python: the page about PyTorch is run as it stands", "[python][torch]") {
     run_with_torch("test_torch_page");
 }

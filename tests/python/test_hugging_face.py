@@ -1,0 +1,66 @@
+"""examples/hugging_face: policies say when a Trainer saves, its learning rate, its size."""
+
+import sys
+import unittest
+
+from support import SOURCE, ScratchTest
+
+sys.path.insert(0, str(SOURCE / "examples" / "hugging_face"))
+
+import train
+import ukemi
+
+
+class Counted:
+    """A clock of which a second passes with each look."""
+
+    def __init__(self):
+        self.now = 0
+
+    def __call__(self):
+        self.now += ukemi.seconds(1)
+        return self.now
+
+
+class WantsMore(ukemi.Policy):
+    knobs = ("workers", "count")
+
+    def after_step(self, view):
+        if view.seen.steps_done == 7:
+            return ukemi.Decision(workers_max=2, count=2)
+        return None
+
+
+class Callback(ScratchTest):
+    def saved(self):
+        folders = (self.folder / "run").glob("checkpoint-*")
+        return sorted(int(one.name.partition("-")[2]) for one in folders)
+
+    def replays(self):
+        log = self.folder / "run" / "decisions.jsonl"
+        self.assertEqual(ukemi.replay_log(log).answered_otherwise, 0)
+        return log.read_text()
+
+    def run_policies(self, policies, **others):
+        return train.main(self.folder / "run", policies=policies, clock=Counted(), **others)
+
+    def test_it_saves_when_the_policy_says_and_slows_down(self):
+        policies = [{"name": "periodic_checkpoint", "interval": "100 s"}, train.Patient]
+        asked = self.run_policies(policies, steps=250)
+        self.assertEqual(asked.loop.steps_done, 250)
+        # Of 250 s of training, a second a step.
+        self.assertEqual(self.saved()[:2], [100, 200])
+        self.assertIn("the loss is below 1", self.replays())
+        self.assertEqual(asked.learning_rate, 0.5)
+        self.assertIsNone(asked.wanted_workers)
+
+    def test_another_size_is_a_stop_at_a_checkpoint(self):
+        asked = self.run_policies([WantsMore], workers_most=2, steps=50)
+        self.assertEqual((asked.loop.steps_done, asked.wanted_workers), (7, 2))
+        self.assertEqual(self.saved(), [7])
+        self.assertEqual(asked.loop.plan.workers_max, 2)
+        self.replays()
+
+
+if __name__ == "__main__":
+    unittest.main()
