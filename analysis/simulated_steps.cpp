@@ -165,7 +165,7 @@ std::string words_of(const sim::LayoutRequest& request) {
             text += fmt::format(", {} prefetched", request.prefetch);
         }
     }
-    if (request.expert > 1) text += fmt::format(", experts on {} replicas", request.expert);
+    if (request.expert > 1) text += fmt::format(", experts on {} ranks", request.expert);
     if (request.split_dense) text += ", fully connected layers split";
     if (request.synchronised_norm) text += ", batch normalisation synchronised";
     return text;

@@ -307,9 +307,11 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
             for (const sim::ModelBlock& block : pass) launches += block.launch_share;
             shares += std::max(device, launches);
         }
-        for (const sim::GradientBucket& bucket : work.buckets) {
-            sizes[stage % sizes.size()] += bucket.bytes;
-            ++counts[stage % sizes.size()];
+        for (const auto& buckets : {work.buckets, work.expert_buckets}) {
+            for (const sim::GradientBucket& bucket : buckets) {
+                sizes[stage % sizes.size()] += bucket.bytes;
+                ++counts[stage % sizes.size()];
+            }
         }
     }
     const auto most = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());

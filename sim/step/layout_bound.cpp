@@ -103,7 +103,11 @@ private:
     std::vector<DeviceId> those_who_send(std::size_t p, ExchangeKind kind) const {
         if (kind == ExchangeKind::tensor_all_reduce) return tensor_group(p);
         if (kind == ExchangeKind::context_ring) return context_group(p);
-        return work_.holders_of(job_.workers, 0, static_cast<std::int32_t>(p));
+        const auto stage_rank = static_cast<std::int32_t>(p);
+        if (kind == ExchangeKind::token_all_to_all) {
+            return work_.expert_groups(job_.workers, 0, stage_rank).front();
+        }
+        return work_.holders_of(job_.workers, 0, stage_rank);
     }
 
     // Whether the next pass of a pipeline rank could be played: what it needs is known.
@@ -267,7 +271,7 @@ private:
                                work_.exchange_collective == policies::Collective::ring);
         double each = in_rings ? 2 * (ranks - 1) / ranks : 1;
         double into_machine = here < ranks ? each : 0;
-        if (kind == ExchangeKind::all_to_all) {
+        if (kind == ExchangeKind::all_to_all || kind == ExchangeKind::token_all_to_all) {
             each = (ranks - 1) / ranks;
             into_machine = here * (ranks - here) / ranks;
         }

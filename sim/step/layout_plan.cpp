@@ -23,14 +23,15 @@ void check_experts(const ModelProfile& model, const LayoutRequest& request,
         refuse(fmt::format("{} has {} experts a block: no multiple of expert {}", model.name,
                            experts, request.expert));
     }
-    if (request.expert != request.holders()) {
+    if (!divides_holders(request.expert, request)) {
         refuse(
-            fmt::format("experts are divided among all replicas: expected expert 1 or {}, "
-                        "found {}",
-                        request.holders(), request.expert));
+            fmt::format("experts are divided among context groups or within one: expected a "
+                        "divisor of context {} x data {} that is a divisor or a multiple of "
+                        "context, found {}",
+                        request.context, request.degrees.data, request.expert));
     }
-    if (request.degrees.tensor > 1 || request.context > 1 || request.shard != Shard::none) {
-        refuse("with experts divided, expected tensor 1, context 1 and \"shard\": \"none\"");
+    if (request.shard != Shard::none) {
+        refuse("with experts divided, expected \"shard\": \"none\"");
     }
 }
 
@@ -134,9 +135,14 @@ private:
     }
 
     void make_buckets(const LayerRange& range) {
-        const ModelProfile held = piece_of(model_, range, request_);
+        const ModelProfile held = piece_of(model_, range, request_, TensorSums::by_all);
         if (request_.shard != Shard::parameters && !held.tensors.empty()) {
             stage_.buckets = gradient_buckets(held, request_.buckets, request_.value_bytes, where_);
+        }
+        const ModelProfile own = piece_of(model_, range, request_, TensorSums::by_some);
+        if (!own.tensors.empty() && request_.expert < request_.holders()) {
+            stage_.expert_buckets =
+                gradient_buckets(own, request_.buckets, request_.value_bytes, where_);
         }
         if (request_.shard == Shard::none || request_.holders() == 1) return;
         for (GradientBucket& bucket : stage_.buckets) {
@@ -224,18 +230,35 @@ private:
         blocks.push_back(whole);
     }
 
+    bool has_experts_elsewhere(const LayerCost& layer) const {
+        return request_.expert > 1 && is_feed_forward(layer);
+    }
+    // Of tokens as often as they are sent to experts.
+    Bytes taken(Bytes tokens) const { return model_.transformer->experts_per_token * tokens; }
+
     void reduce_activations(ModelBlock& block, const LayerCost& layer) const {
         if (request_.degrees.tensor == 1 || !(is_attention(layer) || is_feed_forward(layer)))
             return;
-        block.exchange = ExchangeKind::tensor_all_reduce;
         block.bytes = activations();
+        if (has_experts_elsewhere(layer)) {
+            if (!request_.sequence_parallel) return;  // after they are back
+            block.bytes = taken(activations());
+        }
+        block.exchange = ExchangeKind::tensor_all_reduce;
     }
-    // Of a block's experts, on other ranks: each token to those that it takes, or back.
-    void exchange_tokens(std::vector<ModelBlock>& blocks, const LayerCost& layer,
-                         double gradients_ready) const {
-        if (request_.expert == 1 || !is_feed_forward(layer)) return;
-        const Bytes taken = model_.transformer->experts_per_token * activations();
-        blocks.push_back({0, gradients_ready, ExchangeKind::all_to_all, taken});
+    // A layer's block; around it, of experts on other ranks, each token to those that it takes, and
+    // back.
+    void add_layer(std::vector<ModelBlock>& blocks, const ModelBlock& block, const LayerCost& layer,
+                   bool forward, double before) const {
+        if (!has_experts_elsewhere(layer)) return add_blocks(blocks, block, layer, forward);
+        const ModelBlock tokens{0, before, ExchangeKind::token_all_to_all, taken(handed_on())};
+        blocks.push_back(tokens);
+        add_blocks(blocks, block, layer, forward);
+        blocks.push_back(tokens);
+        blocks.back().gradients_ready = block.gradients_ready;
+        if (request_.degrees.tensor == 1 || request_.sequence_parallel) return;
+        blocks.push_back(
+            {0, block.gradients_ready, ExchangeKind::tensor_all_reduce, activations()});
     }
     Bytes values(std::int64_t count) const {
         return request_.batch * (request_.value_bytes * bytes(count));
@@ -254,18 +277,14 @@ private:
             block.exchange = ExchangeKind::all_to_all;
             block.bytes = values(dense.outputs);
         }
-        exchange_tokens(stage_.forward, layer, 0);
-        add_blocks(stage_.forward, block, layer, true);
-        exchange_tokens(stage_.forward, layer, 0);
+        add_layer(stage_.forward, block, layer, true, 0);
     }
 
     void again(const LayerCost& layer) {
         ModelBlock block = block_of(layer, true);
         block.gradients_ready = ready();
         reduce_activations(block, layer);
-        exchange_tokens(stage_.backward, layer, ready());
-        add_blocks(stage_.backward, block, layer, true);
-        exchange_tokens(stage_.backward, layer, ready());
+        add_layer(stage_.backward, block, layer, true, ready());
     }
 
     // Scores, softmax and the weighted sum.
@@ -308,9 +327,7 @@ private:
             block.exchange = ExchangeKind::reduce_scatter;
             block.bytes = values(dense.inputs);
         }
-        exchange_tokens(stage_.backward, layer, before);
-        add_blocks(stage_.backward, block, layer, false);
-        exchange_tokens(stage_.backward, layer, ready());
+        add_layer(stage_.backward, block, layer, false, before);
     }
 
     double ready() const { return stage_flops_ > 0 ? flops_back_ / stage_flops_ : 0; }
@@ -339,6 +356,31 @@ std::vector<DeviceId> LayoutWork::holders_of(std::span<const DeviceId> workers, 
     return all;
 }
 
+std::vector<std::vector<DeviceId>> LayoutWork::expert_groups(std::span<const DeviceId> workers,
+                                                             std::int32_t tensor,
+                                                             std::int32_t stage_rank) const {
+    const std::vector<DeviceId> all = holders_of(workers, tensor, stage_rank);
+    std::vector<std::vector<DeviceId>> groups(static_cast<std::size_t>(holders() / expert));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        groups[i / static_cast<std::size_t>(expert)].push_back(all[i]);
+    }
+    return groups;
+}
+
+std::vector<std::vector<DeviceId>> LayoutWork::experts_holders(std::span<const DeviceId> workers,
+                                                               std::int32_t tensor,
+                                                               std::int32_t stage_rank) const {
+    const std::vector<DeviceId> all = holders_of(workers, tensor, stage_rank);
+    std::vector<std::vector<DeviceId>> groups(static_cast<std::size_t>(expert));
+    for (std::size_t i = 0; i < all.size(); ++i) groups[i % groups.size()].push_back(all[i]);
+    return groups;
+}
+
+bool divides_holders(std::int64_t expert, const LayoutRequest& request) {
+    const std::int64_t context = request.context;
+    return request.holders() % expert == 0 && (expert % context == 0 || context % expert == 0);
+}
+
 bool LayoutRequest::is_plain() const {
     return degrees.tensor == 1 && degrees.pipeline == 1 && context == 1 && chunks == 1 &&
            !recompute && !recompute_scores && !sequence_parallel && !synchronised_norm &&
@@ -363,6 +405,7 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     LayoutWork work;
     work.degrees = request.degrees;
     work.context = request.context;
+    work.expert = request.expert;
     work.schedule = request.schedule;
     work.chunks = request.chunks;
     work.prefetch = request.prefetch;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/invariant.hpp"
@@ -13,6 +14,9 @@ namespace ukemi::sim {
 namespace {
 
 constexpr double rounding = 1e-9;  // of shares
+constexpr std::size_t of_all = 0;  // sets of gradients
+constexpr std::size_t of_experts = 1;
+constexpr int sender_bits = 32;  // of a sender's own tokens
 
 bool is_of_a_cell(ExchangeKind kind) {
     return kind == ExchangeKind::tensor_all_reduce || kind == ExchangeKind::context_ring;
@@ -103,15 +107,19 @@ void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceI
     }
 }
 
+std::int32_t LayoutPlayer::replicas_that_meet(ExchangeKind kind) const {
+    if (kind != ExchangeKind::token_all_to_all) return work_.degrees.data;
+    return std::max(work_.expert / work_.context, 1);
+}
+
+std::size_t LayoutPlayer::meeting_of(const Cell& cell, ExchangeKind kind) const {
+    return index_of(cell.replica / replicas_that_meet(kind), cell.stage_rank);
+}
+
 void LayoutPlayer::place_exchanges(ClusterNetwork& network) {
     const auto place_kind = [&](const ModelBlock& block) {
-        if (!block.exchange || is_of_a_cell(*block.exchange)) return;
-        INVARIANT(work_.cell() == 1);
-        std::vector<PlacedCollective>& placed = between_[*block.exchange];
-        if (!placed.empty() || work_.degrees.data == 1) return;
-        for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
-            placed.push_back(placed_exchange(network, *block.exchange, job(), holders(0, p)));
-        }
+        if (block.exchange && !is_of_a_cell(*block.exchange))
+            place_meetings(network, *block.exchange);
     };
     for (const StageWork& stage : work_.stages) {
         for (const ModelBlock& block : stage.forward) place_kind(block);
@@ -119,25 +127,70 @@ void LayoutPlayer::place_exchanges(ClusterNetwork& network) {
     }
 }
 
-void LayoutPlayer::place_gradients(StepHost& host) {
-    first_bucket_.resize(work_.stages.size());
+// Each of a meeting's collectives is over some holders of a tensor rank's parameters.
+void LayoutPlayer::place_meetings(ClusterNetwork& network, ExchangeKind kind) {
+    const bool tokens = kind == ExchangeKind::token_all_to_all;
+    INVARIANT(tokens || work_.cell() == 1);
+    std::vector<std::vector<PlacedCollective>>& placed = between_[kind];
+    if (!placed.empty() || (!tokens && work_.degrees.data == 1)) return;
+    placed.resize(cells_.size());
+    // Expert groups within a cell follow each other.
+    const std::int32_t in_a_cell = tokens ? std::max(work_.context / work_.expert, 1) : 1;
     for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
-        std::vector<GradientBucket>& all = buckets_.emplace_back();
+        for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
+            std::vector<std::vector<DeviceId>> groups;
+            if (tokens) groups = work_.expert_groups(job().workers, t, p);
+            if (!tokens) groups.push_back(holders(t, p));
+            for (std::size_t g = 0; g < groups.size(); ++g) {
+                const std::int32_t meeting = static_cast<std::int32_t>(g) / in_a_cell;
+                placed[index_of(meeting, p)].push_back(
+                    placed_exchange(network, kind, job(), groups[g]));
+            }
+        }
+    }
+}
+
+const std::vector<GradientBucket>& LayoutPlayer::buckets_of(std::size_t set,
+                                                            std::size_t stage) const {
+    return set == of_all ? work_.stages[stage].buckets : work_.stages[stage].expert_buckets;
+}
+
+void LayoutPlayer::list_buckets(std::size_t set) {
+    GradientSet& gradients = gradients_[set];
+    gradients.first.resize(work_.stages.size());
+    for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
+        std::vector<GradientBucket>& all = gradients.buckets.emplace_back();
         for (std::size_t stage = static_cast<std::size_t>(p); stage < work_.stages.size();
              stage += static_cast<std::size_t>(work_.degrees.pipeline)) {
-            first_bucket_[stage] = all.size();
-            const std::vector<GradientBucket>& buckets = work_.stages[stage].buckets;
+            gradients.first[stage] = all.size();
+            const std::vector<GradientBucket>& buckets = buckets_of(set, stage);
             const std::int32_t times = work_.sends_every_pass ? micro_batches_ : 1;
             for (std::int32_t i = 0; i < times; ++i) {
                 all.insert(all.end(), buckets.begin(), buckets.end());
             }
         }
     }
+}
+
+void LayoutPlayer::place_gradients(StepHost& host) {
     if (work_.holders() == 1) return;
+    list_buckets(of_all);
+    place_senders(host, of_all);
+    if (work_.expert == 1 || work_.expert == work_.holders()) return;
+    list_buckets(of_experts);
+    place_senders(host, of_experts);
+}
+
+void LayoutPlayer::place_senders(StepHost& host, std::size_t set) {
     for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
         std::vector<std::vector<DeviceId>> groups;
         for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
-            groups.push_back(holders(t, p));
+            if (set == of_all) {
+                groups.push_back(holders(t, p));
+                continue;
+            }
+            std::ranges::move(work_.experts_holders(job().workers, t, p),
+                              std::back_inserter(groups));
         }
         Duration latency;
         for (const DeviceId worker : std::span(groups[0]).subspan(1)) {
@@ -145,15 +198,23 @@ void LayoutPlayer::place_gradients(StepHost& host) {
         }
         std::vector<GradientLane> lanes = gradient_lanes(host.network(), job(), groups);
         const bool scatters = lanes.size() > scatter_lane;
-        result().collective = (scatters ? lanes[scatter_lane] : lanes.front()).front().name();
+        if (set == of_all) {
+            result().collective = (scatters ? lanes[scatter_lane] : lanes.front()).front().name();
+        }
         for (const GradientLane& lane : lanes) {
             for (const PlacedCollective& one : lane) note_links(one.links());
         }
         const auto number = static_cast<std::uint64_t>(p);
-        senders_.emplace_back(host, *this, job().launch, buckets_[number], std::move(lanes),
-                              groups[0].size(), latency,
-                              token_of(LayoutToken::sender, number << 32));
+        const std::uint64_t sender = number * gradients_.size() + set;
+        gradients_[set].senders.emplace_back(
+            host, *this, job().launch, gradients_[set].buckets[number], std::move(lanes),
+            groups[0].size(), latency, token_of(LayoutToken::sender, sender << sender_bits));
     }
+}
+
+GradientSender& LayoutPlayer::sender_of(std::uint64_t number) {
+    const std::uint64_t sender = number >> sender_bits;
+    return gradients_[sender % gradients_.size()].senders[sender / gradients_.size()];
 }
 
 std::size_t LayoutPlayer::index_of(std::int32_t replica, std::int32_t stage_rank) const {
@@ -209,7 +270,7 @@ void LayoutPlayer::play_step(Instant begin) {
                 begin,
                 begin,
                 begin,
-                std::vector<std::size_t>(chunks),
+                {std::vector<std::size_t>(chunks), std::vector<std::size_t>(chunks)},
                 0,
                 0};
     }
@@ -221,12 +282,14 @@ void LayoutPlayer::play_step(Instant begin) {
     cells_left_ = cells_.size();
     updating_ = false;
     inputs_.assign(slot(work_.degrees.data, true, 0, 0), {});
-    met_.assign(passes_.size(), {});
-    bucket_left_.clear();
-    for (const std::vector<GradientBucket>& buckets : buckets_) {
-        bucket_left_.emplace_back(buckets.size(), work_.degrees.data);
+    met_.assign(cells_.size(), {});
+    for (GradientSet& set : gradients_) {
+        set.bucket_left.clear();
+        for (const std::vector<GradientBucket>& buckets : set.buckets) {
+            set.bucket_left.emplace_back(buckets.size(), work_.degrees.data);
+        }
+        for (GradientSender& sender : set.senders) sender.begin_step();
     }
-    for (GradientSender& sender : senders_) sender.begin_step();
     sums_ = {};
     host().wake(*this, begin, token_of(LayoutToken::begin, 0));
 }
@@ -241,7 +304,7 @@ void LayoutPlayer::woken(std::uint64_t token, Instant now) {
             for (std::size_t cell = 0; cell < cells_.size(); ++cell) try_pass(cell, now);
             break;
         case LayoutToken::computed: block_computed(number, now); break;
-        case LayoutToken::sender: senders_[number >> 32].woken(token, now); break;
+        case LayoutToken::sender: sender_of(number).woken(token, now); break;
         case LayoutToken::updated: return updated(now);
         default: INVARIANT(false);
     }
@@ -260,7 +323,7 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             next_block(number, now);
             break;
         }
-        case LayoutToken::met: all_met(static_cast<std::int32_t>(number), now); break;
+        case LayoutToken::met: all_met(number, now); break;
         case LayoutToken::input: {
             inputs_[number].arrived = now;
             // The cell that waits for it, if one does: it is the only one with this slot.
@@ -271,7 +334,7 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             try_pass(index_of(replica, stage % work_.degrees.pipeline), now);
             break;
         }
-        case LayoutToken::sender: senders_[number >> 32].arrived(token, now); break;
+        case LayoutToken::sender: sender_of(number).arrived(token, now); break;
         case LayoutToken::gathered: gather_arrived(static_cast<std::int32_t>(number), now); break;
         case LayoutToken::shared: return update_arrived(now);
         default: INVARIANT(false);
@@ -288,7 +351,9 @@ void LayoutPlayer::try_pass(std::size_t index, Instant now) {
     count_wait(cell, input, now);
     cell.pass_begin = now;
     cell.block = 0;
-    if (gives_gradients(pass)) cell.buckets_ready[chunk_of(pass)] = 0;
+    if (gives_gradients(pass)) {
+        for (std::vector<std::size_t>& ready : cell.buckets_ready) ready[chunk_of(pass)] = 0;
+    }
     // The host waits for what comes from another stage; else it runs ahead of the device.
     if (work_.degrees.pipeline > 1) cell.launched = std::max(cell.launched, now);
     begin_block(index, now);
@@ -370,7 +435,11 @@ void LayoutPlayer::block_computed(std::size_t index, Instant now) {
 void LayoutPlayer::begin_exchange(std::size_t index, const ModelBlock& block, Instant now) {
     Cell& cell = cells_[index];
     const bool within = *block.exchange == ExchangeKind::tensor_all_reduce;
-    if ((within ? work_.degrees.tensor : work_.degrees.data) == 1) return next_block(index, now);
+    const bool tokens = *block.exchange == ExchangeKind::token_all_to_all;
+    const std::int32_t ranks = within   ? work_.degrees.tensor
+                               : tokens ? work_.expert
+                                        : work_.degrees.data;
+    if (ranks == 1) return next_block(index, now);
     cell.state = State::exchanging;
     cell.since = now;
     if (!within) return meet(index, block, now);
@@ -378,17 +447,26 @@ void LayoutPlayer::begin_exchange(std::size_t index, const ModelBlock& block, In
 }
 
 void LayoutPlayer::meet(std::size_t index, const ModelBlock& block, Instant now) {
-    const std::int32_t stage_rank = cells_[index].stage_rank;
-    const auto number = static_cast<std::size_t>(stage_rank);
-    if (++met_[number].there < work_.degrees.data) return;
-    met_[number].since = now;
-    host().send(*this, between_.at(*block.exchange)[number], block.bytes,
-                now + job().launch.overhead, token_of(LayoutToken::met, number));
+    const std::size_t number = meeting_of(cells_[index], *block.exchange);
+    Rendezvous& meeting = met_[number];
+    meeting.replicas = replicas_that_meet(*block.exchange);
+    if (++meeting.there < meeting.replicas) return;
+    meeting.since = now;
+    const std::vector<PlacedCollective>& placed = between_.at(*block.exchange)[number];
+    meeting.left = placed.size();
+    for (const PlacedCollective& one : placed) {
+        host().send(*this, one, block.bytes, now + job().launch.overhead,
+                    token_of(LayoutToken::met, number));
+    }
 }
 
-void LayoutPlayer::all_met(std::int32_t stage_rank, Instant now) {
-    const Rendezvous met = std::exchange(met_[static_cast<std::size_t>(stage_rank)], {});
-    for (std::int32_t replica = 0; replica < work_.degrees.data; ++replica) {
+void LayoutPlayer::all_met(std::size_t number, Instant now) {
+    if (--met_[number].left > 0) return;
+    const Rendezvous met = std::exchange(met_[number], {});
+    const auto meeting = static_cast<std::int32_t>(number);
+    const std::int32_t stage_rank = meeting / work_.degrees.data;
+    const std::int32_t first = meeting % work_.degrees.data * met.replicas;
+    for (std::int32_t replica = first; replica < first + met.replicas; ++replica) {
         const std::size_t index = index_of(replica, stage_rank);
         const Cell& cell = cells_[index];
         sums_.straggler += work_.cell() * (met.since - cell.since);
@@ -396,7 +474,7 @@ void LayoutPlayer::all_met(std::int32_t stage_rank, Instant now) {
         note_span(cell, "wait for the slowest", cell.since, met.since);
         note_span(cell, "exchange", met.since, now);
     }
-    for (std::int32_t replica = 0; replica < work_.degrees.data; ++replica) {
+    for (std::int32_t replica = first; replica < first + met.replicas; ++replica) {
         next_block(index_of(replica, stage_rank), now);
     }
 }
@@ -411,21 +489,28 @@ void LayoutPlayer::next_block(std::size_t index, Instant now) {
 
 void LayoutPlayer::gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
                                    Instant now) {
-    if (!gives_gradients(pass) || senders_.empty()) return;
     const bool last = pass.micro_batch + 1 == micro_batches_;
-    if (!last && !work_.sends_every_pass) return;
+    if (!gives_gradients(pass) || (!last && !work_.sends_every_pass)) return;
+    for (const std::size_t set : {of_all, of_experts}) {
+        if (!gradients_[set].senders.empty()) buckets_ready(cell, pass, block, set, now);
+    }
+}
+
+void LayoutPlayer::buckets_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
+                                 std::size_t set, Instant now) {
+    GradientSet& gradients = gradients_[set];
     const auto stage = static_cast<std::size_t>(pass.stage);
     const auto number = static_cast<std::size_t>(cell.stage_rank);
-    const std::vector<GradientBucket>& buckets = work_.stages[stage].buckets;
+    const std::vector<GradientBucket>& buckets = buckets_of(set, stage);
     const std::size_t first =
-        first_bucket_[stage] +
+        gradients.first[stage] +
         (work_.sends_every_pass ? static_cast<std::size_t>(pass.micro_batch) * buckets.size() : 0);
-    std::size_t& next = cell.buckets_ready[chunk_of(pass)];
+    std::size_t& next = cell.buckets_ready[set][chunk_of(pass)];
     for (; next < buckets.size() && buckets[next].ready <= block.gradients_ready + rounding;
          ++next) {
         const std::size_t bucket = first + next;
-        if (--bucket_left_[number][bucket] > 0) continue;
-        senders_[number].bucket_ready(static_cast<std::uint32_t>(bucket), now);
+        if (--gradients.bucket_left[number][bucket] > 0) continue;
+        gradients.senders[number].bucket_ready(static_cast<std::uint32_t>(bucket), now);
     }
 }
 
@@ -471,8 +556,10 @@ void LayoutPlayer::all_computed(Instant now) {
 
 void LayoutPlayer::end_if_done(Instant now) {
     if (cells_left_ > 0 || computed_at() == Instant::never() || updating_) return;
-    for (const GradientSender& sender : senders_) {
-        if (!sender.all_arrived()) return;
+    for (const GradientSet& set : gradients_) {
+        for (const GradientSender& sender : set.senders) {
+            if (!sender.all_arrived()) return;
+        }
     }
     updating_ = true;
     const auto workers = static_cast<std::int64_t>(job().workers.size());

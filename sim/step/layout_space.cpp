@@ -65,13 +65,14 @@ void add_experts(const ModelProfile& model, LayoutRequest request, LayoutDimensi
     if (!wide.expert) return add_shards(model, request, wide.shard, all);
     request.expert = 1;
     add_shards(model, request, wide.shard, all);
-    const std::int64_t holders = request.holders();
     const std::int64_t experts = model.transformer ? model.transformer->experts : 1;
-    const bool cut = request.degrees.tensor > 1 || request.context > 1;
-    if (holders == 1 || experts % holders != 0 || cut) return;
-    request.expert = static_cast<std::int32_t>(holders);
     if (wide.shard) request.shard = Shard::none;
-    if (request.shard == Shard::none) add_schedules(model, request, all);
+    if (request.shard != Shard::none) return;
+    for (const std::int64_t ranks : divisors_of(request.holders(), experts)) {
+        if (ranks == 1 || experts % ranks != 0 || !divides_holders(ranks, request)) continue;
+        request.expert = static_cast<std::int32_t>(ranks);
+        add_schedules(model, request, all);
+    }
 }
 
 // Of a context degree, which the request has; `workers` are what it leaves.

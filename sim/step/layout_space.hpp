@@ -5,8 +5,8 @@
 // with every number of chunks. gpipe is left out: it takes as long as one_forward_one_backward and
 // keeps more. Where the request has zero_bubble, it takes the place of the former. A model that is
 // no transformer has micro-batches only. On request, also every context degree that divides the
-// rest of the workers and a sample's tokens, everything that replicas can divide, and experts on
-// every replica or divided among them.
+// rest of the workers and a sample's tokens, everything that replicas can divide, and every number
+// of ranks that can divide the experts.
 #pragma once
 
 #include <cstdint>

@@ -28,6 +28,9 @@ enum class ExchangeKind : std::uint8_t {
     all_gather,      // each replica brings so many bytes, and has all of them afterwards
     reduce_scatter,  // the reverse: each replica ends with so many bytes, summed over all
     all_to_all,      // each replica has so many bytes, in equal parts for all
+    // Over an expert group: tokens of so many bytes on each rank, in equal parts for all, by each
+    // tensor rank for itself.
+    token_all_to_all,
 };
 
 // Computed in one go, and what is exchanged before the next one may begin.
@@ -48,11 +51,13 @@ struct StageWork {
     Bytes activations;                 // that each tensor rank sends to its peer of the next stage
     std::vector<GradientBucket> buckets;   // of one tensor rank
     std::vector<ModelBlock> weights = {};  // zero_bubble: of backward, the gradients of weights
+    std::vector<GradientBucket> expert_buckets = {};  // which only those who have them add up
 };
 
 struct LayoutWork {
     policies::Layout degrees;
     std::int32_t context = 1;  // ranks that divide a sample's tokens
+    std::int32_t expert = 1;  // of holders(), in this order: ranks that divide each block's experts
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
     std::int32_t chunks = 1;
     std::vector<StageWork> stages;      // pipeline × chunks
@@ -73,6 +78,13 @@ struct LayoutWork {
     std::int32_t holders() const { return context * degrees.data; }
     std::vector<DeviceId> holders_of(std::span<const DeviceId> workers, std::int32_t tensor,
                                      std::int32_t stage_rank) const;
+    // Of these, groups that have all experts together; and of ranks that have the same ones.
+    std::vector<std::vector<DeviceId>> expert_groups(std::span<const DeviceId> workers,
+                                                     std::int32_t tensor,
+                                                     std::int32_t stage_rank) const;
+    std::vector<std::vector<DeviceId>> experts_holders(std::span<const DeviceId> workers,
+                                                       std::int32_t tensor,
+                                                       std::int32_t stage_rank) const;
     PipelineSpec pipeline(std::int64_t micro_batches) const {
         return {schedule, degrees.pipeline, static_cast<std::int32_t>(micro_batches), chunks};
     }

@@ -95,8 +95,8 @@ ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bo
             if (shard != "none" && (!wide || data * context == 1)) continue;
             play_all(fmt::format(R"({}, "shard": "{}")", degrees, shard), pipeline, data);
         }
-        if (wide && data * context > 1) {
-            play_all(fmt::format(R"({}, "expert": {})", degrees, data * context), pipeline, data);
+        for (std::int64_t expert = 2; wide && expert <= data * context; ++expert) {
+            play_all(fmt::format(R"({}, "expert": {})", degrees, expert), pipeline, data);
         }
     }
     std::ranges::stable_sort(found.fastest, {}, &Tried::step_s);
