@@ -165,6 +165,8 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, con
         case ExchangeKind::all_to_all:
         case ExchangeKind::token_all_to_all: return {network, all_to_all(ranks), workers};
         case ExchangeKind::tensor_all_reduce:
+        case ExchangeKind::tensor_gather:
+        case ExchangeKind::tensor_scatter:
         case ExchangeKind::context_ring: break;
     }
     INVARIANT(false);

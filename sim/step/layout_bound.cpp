@@ -101,7 +101,10 @@ private:
         return workers;
     }
     std::vector<DeviceId> those_who_send(std::size_t p, ExchangeKind kind) const {
-        if (kind == ExchangeKind::tensor_all_reduce) return tensor_group(p);
+        if (kind == ExchangeKind::tensor_all_reduce || kind == ExchangeKind::tensor_gather ||
+            kind == ExchangeKind::tensor_scatter) {
+            return tensor_group(p);
+        }
         if (kind == ExchangeKind::context_ring) return context_group(p);
         const auto stage_rank = static_cast<std::int32_t>(p);
         if (kind == ExchangeKind::token_all_to_all) {
@@ -164,7 +167,7 @@ private:
         Duration compute;  // of the slowest of the cell
         Duration launch;
         Duration exchange;
-        bool beside = false;  // it is exchanged while it computes
+        std::optional<ExchangeKind> beside;  // it is exchanged while it computes
     };
 
     // Reckoned once: passes of all micro-batches have the same blocks.
@@ -183,7 +186,7 @@ private:
             BlockTime& time = times.emplace_back();
             time.compute = Duration::of(round_nearest(block.share * pace_ns));
             time.launch = Duration::of(round_nearest(block.launch_share * pace_ns));
-            time.beside = block.exchange == ExchangeKind::context_ring;
+            if (block.exchange && is_beside(*block.exchange)) time.beside = *block.exchange;
             if (!block.exchange || (block.bytes == Bytes{} && !time.beside)) continue;
             const bool sums = *block.exchange == ExchangeKind::tensor_all_reduce ||
                               *block.exchange == ExchangeKind::all_reduce;
@@ -200,7 +203,8 @@ private:
         now = std::max(now + time.compute, launched_[p]);
         computed_ = now;
         if (!time.beside) return now + time.exchange;
-        const Duration last = Duration::of((now - begin).raw() / work_.context);
+        // The first part of a scatter, or the last one of what comes.
+        const Duration last = Duration::of((now - begin).raw() / work_.parts(*time.beside));
         computed_ = std::max(now, begin + time.exchange + last);
         return computed_;
     }
@@ -276,7 +280,7 @@ private:
             into_machine = here * (ranks - here) / ranks;
         }
         if (kind == ExchangeKind::all_gather || kind == ExchangeKind::reduce_scatter ||
-            kind == ExchangeKind::context_ring) {
+            is_beside(kind)) {
             each = ranks - 1;
             into_machine = ranks - here;
         }
@@ -299,10 +303,11 @@ private:
         NcclCollective collective = NcclCollective::all_reduce;
         Bytes buffer = size;
         if (kind == ExchangeKind::all_gather || kind == ExchangeKind::reduce_scatter ||
-            kind == ExchangeKind::context_ring) {
+            is_beside(kind)) {
+            const bool scatters =
+                kind == ExchangeKind::reduce_scatter || kind == ExchangeKind::tensor_scatter;
             buffer = static_cast<std::int64_t>(workers.size()) * size;
-            collective = kind == ExchangeKind::reduce_scatter ? NcclCollective::reduce_scatter
-                                                              : NcclCollective::all_gather;
+            collective = scatters ? NcclCollective::reduce_scatter : NcclCollective::all_gather;
         }
         NcclPlace place = nccl_place(topology_, routes_, workers, job_.name);
         place.ring_only = job_.nccl_ring_only;

@@ -53,11 +53,14 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
                             "expected \"optimiser\" or \"gradients\"",
                             model.name));
         }
-        if (cut || request.recompute || request.recompute_scores) {
+        if (cut || request.recompute || request.recompute_scores || request.overlap_tensor) {
             refuse(fmt::format("only transformers are cut or computed again, and {} is none",
                                model.name));
         }
         return;
+    }
+    if (request.overlap_tensor && !(request.sequence_parallel && degrees.tensor > 1)) {
+        refuse("\"overlap_tensor\" goes with \"sequence_parallel\": true and tensor above 1");
     }
     const TransformerShape& shape = *model.transformer;
     if (request.recompute_scores && shape.flash) {
@@ -193,7 +196,7 @@ private:
         if (times_ == nullptr) {
             const TransformerShape& shape = *model_.transformer;
             const auto sequence = static_cast<double>(shape.sequence_length);
-            const double flops = 4 * sequence * sequence * static_cast<double>(shape.hidden);
+            const double flops = 4 * sequence * sequence * static_cast<double>(shape.queries());
             block.share = (forward ? 1 : 2) * flops / flops_ / 3 / ranks();
             return block;
         }
@@ -214,6 +217,60 @@ private:
         scores.exchange = ExchangeKind::context_ring;
         scores.bytes =
             (forward ? 2 : 4) * (request_.value_bytes * bytes(tokens * heads * shape.head()));
+    }
+
+    // Of the first or last product of a half of a block, its first two thirds forward and back.
+    ModelBlock product_of(const LayerCost& layer, bool forward, bool first) const {
+        ModelBlock block;
+        if (times_ == nullptr) {
+            const TransformerShape& shape = *model_.transformer;
+            const std::int64_t inner = (shape.gated ? 2 : 1) * shape.inner();
+            const std::int64_t heads = shape.queries() + 2 * shape.kv() * shape.head();
+            const std::int64_t width = is_attention(layer) ? (first ? heads : shape.queries())
+                                                           : (first ? inner : shape.inner());
+            const double flops = 2 * static_cast<double>(shape.hidden * width) *
+                                 static_cast<double>(shape.sequence_length);
+            block.share = (forward ? 1 : 2) * flops / flops_ / 3 / ranks();
+            return block;
+        }
+        const auto index = static_cast<std::size_t>(&layer - model_.layers.data());
+        const LayerTimes::Ends& ends = (forward ? times_->ends : times_->ends_back)[index];
+        const LayerTimes::Pass& pass = first ? ends.first : ends.last;
+        block.share = pass.device_s / times_->whole_s;
+        block.launch_share = pass.launch_s / times_->whole_s;
+        return block;
+    }
+
+    bool overlaps(const LayerCost& layer) const {
+        return request_.overlap_tensor && (is_attention(layer) || is_feed_forward(layer)) &&
+               !has_experts_elsewhere(layer);
+    }
+    // Forward: what is gathered beside the first product, what is scattered beside the last one.
+    // Backward the reverse; gradients of weights stay in the middle if they are a pass of their
+    // own.
+    void add_beside(std::vector<ModelBlock>& blocks, ModelBlock whole, const LayerCost& layer,
+                    bool forward) const {
+        const bool apart = request_.schedule == PipelineKind::zero_bubble && !forward;
+        const double kept = apart ? 0.5 : 1;
+        ModelBlock begin = product_of(layer, forward, forward);
+        ModelBlock end = product_of(layer, forward, !forward);
+        for (ModelBlock* product : {&begin, &end}) {
+            product->share *= kept;
+            product->launch_share *= kept;
+            product->bytes = handed_on();
+            whole.share -= product->share;
+            whole.launch_share -= product->launch_share;
+        }
+        begin.exchange = ExchangeKind::tensor_gather;
+        begin.gradients_ready = blocks.empty() ? 0 : blocks.back().gradients_ready;
+        end.exchange = ExchangeKind::tensor_scatter;
+        end.gradients_ready = whole.gradients_ready;
+        whole.exchange.reset();
+        whole.bytes = {};
+        whole.gradients_ready = begin.gradients_ready;
+        blocks.push_back(begin);
+        add_blocks(blocks, whole, layer, forward);
+        blocks.push_back(end);
     }
 
     // Of attention, scores are a block of their own where tokens are divided.
@@ -250,6 +307,7 @@ private:
     // back.
     void add_layer(std::vector<ModelBlock>& blocks, const ModelBlock& block, const LayerCost& layer,
                    bool forward, double before) const {
+        if (overlaps(layer)) return add_beside(blocks, block, layer, forward);
         if (!has_experts_elsewhere(layer)) return add_blocks(blocks, block, layer, forward);
         const ModelBlock tokens{0, before, ExchangeKind::token_all_to_all, taken(handed_on())};
         blocks.push_back(tokens);
@@ -383,8 +441,8 @@ bool divides_holders(std::int64_t expert, const LayoutRequest& request) {
 
 bool LayoutRequest::is_plain() const {
     return degrees.tensor == 1 && degrees.pipeline == 1 && context == 1 && chunks == 1 &&
-           !recompute && !recompute_scores && !sequence_parallel && !synchronised_norm &&
-           !split_dense && shard == Shard::none && expert == 1;
+           !recompute && !recompute_scores && !sequence_parallel && !overlap_tensor &&
+           !synchronised_norm && !split_dense && shard == Shard::none && expert == 1;
 }
 
 LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
@@ -406,6 +464,7 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     work.degrees = request.degrees;
     work.context = request.context;
     work.expert = request.expert;
+    work.overlaps_tensor = request.overlap_tensor;
     work.schedule = request.schedule;
     work.chunks = request.chunks;
     work.prefetch = request.prefetch;

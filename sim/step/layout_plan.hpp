@@ -64,6 +64,7 @@ struct LayoutRequest {
     std::int64_t recompute_blocks = 0;  // so many of a stage, its first; 0: all
     bool recompute_scores = false;      // attention's, of blocks that are not computed again
     bool sequence_parallel = false;     // what a tensor group does not divide, it divides by tokens
+    bool overlap_tensor = false;        // and gathers and scatters in pieces beside its products
     bool synchronised_norm = false;
     bool split_dense = false;
     Shard shard = Shard::none;
@@ -93,8 +94,14 @@ struct LayerTimes {
     std::vector<Pass> scores;       // of forward: attention between queries, keys and values
     std::vector<Pass> scores_back;  // of backward
     std::vector<Pass> weights;      // of backward: gradients of weights
-    double whole_s = 0;             // of the device, both passes of all layers
-    double shared_s = 0;            // the same on a device that others share (KernelSum)
+    struct Ends {                   // products with what a tensor group gathers or adds up
+        Pass first;
+        Pass last;
+    };
+    std::vector<Ends> ends;       // of forward
+    std::vector<Ends> ends_back;  // of backward
+    double whole_s = 0;           // of the device, both passes of all layers
+    double shared_s = 0;          // the same on a device that others share (KernelSum)
 };
 
 // InputError(WHERE …) if the model cannot be cut so. With `times`, blocks are shares of their

@@ -19,7 +19,7 @@ constexpr std::size_t of_experts = 1;
 constexpr int sender_bits = 32;  // of a sender's own tokens
 
 bool is_of_a_cell(ExchangeKind kind) {
-    return kind == ExchangeKind::tensor_all_reduce || kind == ExchangeKind::context_ring;
+    return kind == ExchangeKind::tensor_all_reduce || is_beside(kind);
 }
 
 std::string name_of(const PipelinePass& pass, std::int32_t chunks, std::int32_t workers) {
@@ -98,8 +98,17 @@ void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceI
             }
         }
     }
+    if (work_.overlaps_tensor) {
+        auto& gathers = beside_[ExchangeKind::tensor_gather].emplace_back();
+        auto& scatters = beside_[ExchangeKind::tensor_scatter].emplace_back();
+        for (std::size_t first = 0; first < workers.size(); first += tensor) {
+            const auto group = std::span(workers).subspan(first, tensor);
+            gathers.push_back(placed_parts(network, ExchangeKind::all_gather, job(), group));
+            scatters.push_back(placed_parts(network, ExchangeKind::reduce_scatter, job(), group));
+        }
+    }
     if (work_.context == 1) return;
-    std::vector<PlacedCollective>& placed = rings_.emplace_back();
+    std::vector<PlacedCollective>& placed = beside_[ExchangeKind::context_ring].emplace_back();
     for (std::size_t t = 0; t < tensor; ++t) {
         std::vector<DeviceId> ring;
         for (std::size_t i = t; i < workers.size(); i += tensor) ring.push_back(workers[i]);
@@ -396,8 +405,11 @@ void LayoutPlayer::begin_block(std::size_t index, Instant now) {
     cell.state = State::computing;
     cell.since = now;
     cell.until = now + longest;
-    if (block.exchange == ExchangeKind::context_ring && work_.context > 1) {
-        return send_within(index, rings_[index], block.bytes, now);
+    if (block.exchange && is_beside(*block.exchange) && work_.parts(*block.exchange) > 1) {
+        const bool scatters = *block.exchange == ExchangeKind::tensor_scatter;
+        const Duration first = Duration::of(longest.raw() / work_.parts(*block.exchange));
+        return send_within(index, beside_.at(*block.exchange)[index], block.bytes,
+                           scatters ? now + first : now);
     }
     host().wake(*this, cell.until, token_of(LayoutToken::computed, index));
 }
@@ -412,13 +424,16 @@ void LayoutPlayer::send_within(std::size_t index, const std::vector<PlacedCollec
     }
 }
 
-// Keys and values of the last rank are there: what computes with them is one part of all.
+// Of the last rank, all is there: what computes with that is one part of all.
 void LayoutPlayer::ring_arrived(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
-    const Duration last = Duration::of((cell.until - cell.since).raw() / work_.context);
+    const ExchangeKind kind = *blocks_of(pass_of(cell))[cell.block].exchange;
+    Duration last = Duration::of((cell.until - cell.since).raw() / work_.parts(kind));
+    if (kind == ExchangeKind::tensor_scatter) last = {};
     const Instant end = std::max(cell.until, now + last);
     sums_.exchange += work_.cell() * (end - cell.until);
-    note_span(cell, "wait for keys and values", cell.until, end);
+    const bool ring = kind == ExchangeKind::context_ring;
+    note_span(cell, ring ? "wait for keys and values" : "wait for pieces", cell.until, end);
     host().wake(*this, end, token_of(LayoutToken::computed, index));
 }
 
@@ -427,7 +442,7 @@ void LayoutPlayer::block_computed(std::size_t index, Instant now) {
     const PipelinePass& pass = pass_of(cell);
     const ModelBlock& block = blocks_of(pass)[cell.block];
     gradients_ready(cell, pass, block, now);
-    const bool sends = block.exchange && *block.exchange != ExchangeKind::context_ring;
+    const bool sends = block.exchange && !is_beside(*block.exchange);
     if (sends && block.bytes > Bytes{}) return begin_exchange(index, block, now);
     next_block(index, now);
 }

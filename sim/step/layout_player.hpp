@@ -144,8 +144,9 @@ private:
     std::int32_t micro_batches_ = 1;
     std::vector<std::vector<PipelinePass>> passes_;      // by pipeline rank
     std::vector<std::vector<PlacedCollective>> tensor_;  // by cell, if there are tensor groups
-    std::vector<std::vector<PlacedCollective>> rings_;   // by cell, if there are context groups
-    std::vector<PlacedCollective> forward_;              // by cell: to the next stage, and back
+    // What goes on while a cell computes (is_beside), by cell.
+    std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> beside_;
+    std::vector<PlacedCollective> forward_;  // by cell: to the next stage, and back
     std::vector<PlacedCollective> backward_;
     // By meeting_of(): what they exchange at once.
     std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> between_;

@@ -23,6 +23,10 @@ enum class ExchangeKind : std::uint8_t {
     // Keys and values of so many bytes on each rank, past all ranks that divide a sample's tokens,
     // while attention computes with those that are there (Liu et al. 2023, ring attention).
     context_ring,
+    // What each tensor rank has of so many bytes, past all of them, while the product computes with
+    // what is there; and the reverse, sums of what it has computed.
+    tensor_gather,
+    tensor_scatter,
     // Over the replicas of a stage, all of which must have come to it:
     all_reduce,      // of so many bytes
     all_gather,      // each replica brings so many bytes, and has all of them afterwards
@@ -33,7 +37,15 @@ enum class ExchangeKind : std::uint8_t {
     token_all_to_all,
 };
 
-// Computed in one go, and what is exchanged before the next one may begin.
+// Whether it goes on while its block computes: a block ends with its arithmetic, and not before the
+// last part has come and one more has been computed with it; of a scatter, not before what is sent
+// once the first part has been computed has come.
+constexpr bool is_beside(ExchangeKind kind) {
+    return kind == ExchangeKind::context_ring || kind == ExchangeKind::tensor_gather ||
+           kind == ExchangeKind::tensor_scatter;
+}
+
+// Computed in one go, and what is exchanged before the next one may begin (or meanwhile).
 struct ModelBlock {
     double share = 0;            // of StepJob::compute
     double gradients_ready = 0;  // backward: of the stage's, in the order of its buckets, 0 to 1
@@ -60,6 +72,7 @@ struct LayoutWork {
     std::int32_t expert = 1;  // of holders(), in this order: ranks that divide each block's experts
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
     std::int32_t chunks = 1;
+    bool overlaps_tensor = false;       // there are blocks that gather or scatter beside computing
     std::vector<StageWork> stages;      // pipeline × chunks
     std::vector<double> update_shares;  // of StepJob::update, by pipeline rank; none: all nothing
     // Of exchanges between replicas.
@@ -68,6 +81,10 @@ struct LayoutWork {
     bool sends_every_pass = false;     // gradients, and not those of the last micro-batch only
     std::vector<Bytes> updated_parts;  // by pipeline rank: gathered after the update; or none
 
+    // Of what is_beside() within a cell: in how many parts, one a rank.
+    std::int32_t parts(ExchangeKind kind) const {
+        return kind == ExchangeKind::context_ring ? context : degrees.tensor;
+    }
     std::int32_t cell() const { return degrees.tensor * context; }  // that compute a pass together
     std::int32_t workers() const { return cell() * degrees.data * degrees.pipeline; }
     // `inner`: of the cell, tensor rank + tensor × context rank.

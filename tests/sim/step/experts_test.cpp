@@ -157,12 +157,12 @@ TEST_CASE("experts: what is computed again is sent again", "[experts]") {
 namespace {
 
 // Of the kind's blocks in both passes: how many, and bytes of each, which are all alike.
-struct Exchanged {
+struct TokensSent {
     std::int64_t count = 0;
     Bytes each;
 };
-Exchanged exchanged(const sim::LayoutWork& work, sim::ExchangeKind kind) {
-    Exchanged all;
+TokensSent all_alike(const sim::LayoutWork& work, sim::ExchangeKind kind) {
+    TokensSent all;
     for (const auto& blocks : {work.stages.front().forward, work.stages.front().backward}) {
         for (const sim::ModelBlock& block : blocks) {
             if (block.exchange != kind) continue;
@@ -189,11 +189,11 @@ TEST_CASE("experts: in a tensor group tokens are sent whole or divided", "[exper
     const Bytes tokens = bytes(4 * 64 * 256 * 2);  // samples, tokens, values, 2 bytes
     sim::LayoutRequest request = with_groups(2, 1, 4, 4);
     const sim::LayoutWork whole = sim::make_layout(model, request, "test");
-    const Exchanged sent = exchanged(whole, sim::ExchangeKind::token_all_to_all);
+    const TokensSent sent = all_alike(whole, sim::ExchangeKind::token_all_to_all);
     CHECK(sent.count == 8);
     CHECK(sent.each == 2 * tokens);
     // Attention's and the experts', forward and back, of each of two blocks.
-    const Exchanged summed = exchanged(whole, sim::ExchangeKind::tensor_all_reduce);
+    const TokensSent summed = all_alike(whole, sim::ExchangeKind::tensor_all_reduce);
     CHECK(summed.count == 8);
     CHECK(summed.each == tokens);
     // Sums come after the tokens are back.
@@ -204,7 +204,7 @@ TEST_CASE("experts: in a tensor group tokens are sent whole or divided", "[exper
     CHECK((last - 1)->exchange == sim::ExchangeKind::tensor_all_reduce);
     request.sequence_parallel = true;
     const sim::LayoutWork divided = sim::make_layout(model, request, "test");
-    CHECK(exchanged(divided, sim::ExchangeKind::token_all_to_all).each == tokens);  // 2 / 2
+    CHECK(all_alike(divided, sim::ExchangeKind::token_all_to_all).each == tokens);  // 2 / 2
     Bytes largest;
     for (const sim::ModelBlock& block : divided.stages.front().forward) {
         if (block.exchange == sim::ExchangeKind::tensor_all_reduce) {
@@ -214,7 +214,7 @@ TEST_CASE("experts: in a tensor group tokens are sent whole or divided", "[exper
     CHECK(largest == 2 * tokens);  // of each token as often as it is sent
     // Half of the tokens each in a context group.
     const sim::LayoutWork shorter = sim::make_layout(model, with_groups(1, 2, 2, 2), "test");
-    CHECK(exchanged(shorter, sim::ExchangeKind::token_all_to_all).each == tokens);
+    CHECK(all_alike(shorter, sim::ExchangeKind::token_all_to_all).each == tokens);
 }
 
 TEST_CASE("experts: a tensor group cuts them, and memory counts each part", "[experts]") {
@@ -285,7 +285,7 @@ TEST_CASE("experts: a step with tensor, context and expert groups is the sum of 
             return end.since_start();
         };
         const sim::StepRecord step = step_of();
-        const Exchanged tokens = exchanged(work, sim::ExchangeKind::token_all_to_all);
+        const TokensSent tokens = all_alike(work, sim::ExchangeKind::token_all_to_all);
         for (sim::StageWork& stage : job.layout->stages) {
             for (auto* blocks : {&stage.forward, &stage.backward}) {
                 std::erase_if(*blocks, [](const sim::ModelBlock& block) {
