@@ -299,8 +299,12 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
     std::vector<std::int64_t> counts(sizes.size());
     for (std::size_t stage = 0; stage < job.layout->stages.size(); ++stage) {
         const sim::StageWork& work = job.layout->stages[stage];
-        for (const std::vector<sim::ModelBlock>& pass :
-             {work.forward, work.backward, work.weights}) {
+        if (stage * static_cast<std::size_t>(request.pipeline().copies()) >=
+            job.layout->stages.size()) {
+            break;  // the same stages once more
+        }
+        const auto weights = work.inputs.empty() ? work.weights : std::vector<sim::ModelBlock>{};
+        for (const std::vector<sim::ModelBlock>& pass : {work.forward, work.backward, weights}) {
             double device = 0;
             double launches = 0;
             for (const sim::ModelBlock& block : pass) device += block.share;

@@ -40,7 +40,6 @@ struct TransformerShape {
     std::int64_t layers = 0;
     std::int64_t hidden = 0;
     std::int64_t heads = 0;
-    std::int64_t head_width = 0;  // 0: the hidden size over the heads
     std::int64_t vocabulary = 0;
     std::int64_t positions = 0;        // that have an embedding
     std::int64_t sequence_length = 0;  // of one sample
@@ -52,6 +51,7 @@ struct TransformerShape {
     // 2017), each as often as the others. 1: no experts.
     std::int64_t experts = 1;
     std::int64_t experts_per_token = 1;
+    std::int64_t head_width = 0;  // of a head; 0: the hidden size over the heads
 
     std::int64_t head() const { return head_width > 0 ? head_width : hidden / heads; }
     std::int64_t queries() const { return heads * head(); }  // of all heads, a token

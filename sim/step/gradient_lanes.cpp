@@ -82,7 +82,7 @@ PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
         return {network, NcclCollective::all_reduce, group, job.name, job.nccl_ring_only};
     }
     const auto ranks = static_cast<std::int32_t>(group.size());
-    const bool of_experts = job.layout && ranks != job.layout->holders();
+    const bool of_experts = job.layout && ranks != job.layout->adders();
     const bool fits = kernels::schedule_refusal(job.collective, ranks, per_host).empty() &&
                       (per_host > 0 || !goes_by_machine(job.collective));
     return {network,

@@ -61,6 +61,7 @@ public:
     }
 
     Duration run() {
+        if (work_.pipeline(micro_batches_).copies() > 1) return longest_computing();
         for (bool moved = true; moved;) {
             moved = false;
             for (std::size_t p = 0; p < lists_.size(); ++p) {
@@ -78,6 +79,26 @@ public:
     }
 
 private:
+    // Of passes side by side no order is followed: what each worker computes.
+    Duration longest_computing() {
+        Duration longest;
+        for (std::size_t p = 0; p < lists_.size(); ++p) {
+            Duration all;
+            for (const PipelinePass& pass : lists_[p]) {
+                double share = 0;
+                for (const ModelBlock& block : work_.blocks_of(pass)) share += block.share;
+                const auto rank =
+                    static_cast<std::size_t>(work_.rank(0, 0, static_cast<std::int32_t>(p)));
+                // Blocks are rounded to nanoseconds, each by itself.
+                const auto blocks = static_cast<std::int64_t>(work_.blocks_of(pass).size());
+                const Duration whole = at_least(share * to_seconds(job_.compute[rank]));
+                all += std::max(whole - nanoseconds(blocks), Duration{});
+            }
+            longest = std::max(longest, all);
+        }
+        return longest + longest_update();
+    }
+
     using End = std::optional<Duration>;
     End& end_of(const PipelinePass& pass, std::int32_t stage) {
         const auto row =
@@ -130,9 +151,7 @@ private:
         }
         if (work_.degrees.pipeline > 1) launched_[p] = std::max(launched_[p], now);
         const StageWork& stage = work_.stages[static_cast<std::size_t>(pass.stage)];
-        const std::vector<ModelBlock>& blocks = pass.forward   ? stage.forward
-                                                : pass.weights ? stage.weights
-                                                               : stage.backward;
+        const std::vector<ModelBlock>& blocks = work_.blocks_of(pass);
         const std::vector<BlockTime>& times = times_of(p, pass, blocks);
         double before = -1;
         for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -220,9 +239,8 @@ private:
     }
 
     bool gives_gradients(const PipelinePass& pass) const {
-        const bool apart = work_.schedule == PipelineKind::zero_bubble;
         const bool sends = work_.sends_every_pass || pass.micro_batch + 1 == micro_batches_;
-        return !pass.forward && pass.weights == apart && sends;
+        return work_.gives_gradients(pass) && sends;
     }
 
     // The block is computed: which buckets are ready, as LayoutPlayer::gradients_ready() has it.

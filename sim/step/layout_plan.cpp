@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -46,6 +47,12 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
         refuse("\"split_dense\" divides parameters already: expected \"shard\": \"none\"");
     }
     check_experts(model, request, where);
+    if (request.schedule == PipelineKind::dual_pipe &&
+        (request.context > 1 || request.overlap_tensor || request.shard != Shard::none)) {
+        refuse(
+            "with \"dual_pipe\", expected context 1, no \"overlap_tensor\" and "
+            "\"shard\": \"none\"");
+    }
     if (!model.transformer) {
         if (request.shard == Shard::parameters) {
             refuse(
@@ -104,13 +111,15 @@ public:
             for (std::size_t i = unit.begin; i < unit.end; ++i) forward_layer(layers[i]);
             stage_.forward[first].gathered = part_of(unit);
         }
-        std::vector<LayerRange> units = layer_units(model_, range);
-        for (const LayerRange& unit : units | std::views::reverse) {
-            const std::size_t first = stage_.backward.size();
-            backward_unit(unit, range);
-            stage_.backward[first].gathered = part_of(unit);
+        apart_ = request_.schedule == PipelineKind::zero_bubble;
+        if (request_.schedule == PipelineKind::dual_pipe) {
+            apart_ = true;
+            backward_pass(range);
+            stage_.inputs = std::exchange(stage_.backward, {});
+            apart_ = false;
+            flops_back_ = 0;
         }
-        stage_.backward.back().gradients_ready = 1;
+        backward_pass(range);
         if (!stage_.weights.empty()) stage_.weights.back().gradients_ready = 1;
         if (model_.transformer) stage_.activations = handed_on();
         make_buckets(range);
@@ -118,6 +127,16 @@ public:
     }
 
 private:
+    void backward_pass(const LayerRange& range) {
+        const std::vector<LayerRange> units = layer_units(model_, range);
+        for (const LayerRange& unit : units | std::views::reverse) {
+            const std::size_t first = stage_.backward.size();
+            backward_unit(unit, range);
+            stage_.backward[first].gathered = part_of(unit);
+        }
+        stage_.backward.back().gradients_ready = 1;
+    }
+
     void backward_unit(const LayerRange& unit, const LayerRange& range) {
         const std::vector<LayerCost>& layers = model_.layers;
         for (std::size_t i = unit.end; i-- > unit.begin;) {
@@ -143,7 +162,8 @@ private:
             stage_.buckets = gradient_buckets(held, request_.buckets, request_.value_bytes, where_);
         }
         const ModelProfile own = piece_of(model_, range, request_, TensorSums::by_some);
-        if (!own.tensors.empty() && request_.expert < request_.holders()) {
+        const bool twice = request_.pipeline().copies() > 1;
+        if (!own.tensors.empty() && (twice || request_.expert < request_.holders())) {
             stage_.expert_buckets =
                 gradient_buckets(own, request_.buckets, request_.value_bytes, where_);
         }
@@ -250,8 +270,7 @@ private:
     // own.
     void add_beside(std::vector<ModelBlock>& blocks, ModelBlock whole, const LayerCost& layer,
                     bool forward) const {
-        const bool apart = request_.schedule == PipelineKind::zero_bubble && !forward;
-        const double kept = apart ? 0.5 : 1;
+        const double kept = apart_ && !forward ? 0.5 : 1;
         ModelBlock begin = product_of(layer, forward, forward);
         ModelBlock end = product_of(layer, forward, !forward);
         for (ModelBlock* product : {&begin, &end}) {
@@ -373,7 +392,7 @@ private:
         flops_back_ += layer.forward_flops;
         ModelBlock block = block_of(layer, false);
         block.gradients_ready = ready();
-        if (request_.schedule == PipelineKind::zero_bubble) split_off_weights(block, layer);
+        if (apart_) split_off_weights(block, layer);
         reduce_activations(block, layer);
         if (request_.synchronised_norm && norm_channels(layer) > 0) {
             block.exchange = ExchangeKind::all_reduce;
@@ -396,6 +415,7 @@ private:
     const LayerTimes* times_;
     double flops_ = 0;        // of the model
     double stage_flops_ = 0;  // forward, of the stage
+    bool apart_ = false;      // gradients of weights are a pass of their own
     double flops_back_ = 0;   // of these, of the layers whose backward pass is over
     StageWork stage_;
 };
@@ -425,10 +445,21 @@ std::vector<std::vector<DeviceId>> LayoutWork::expert_groups(std::span<const Dev
     return groups;
 }
 
-std::vector<std::vector<DeviceId>> LayoutWork::experts_holders(std::span<const DeviceId> workers,
-                                                               std::int32_t tensor,
-                                                               std::int32_t stage_rank) const {
-    const std::vector<DeviceId> all = holders_of(workers, tensor, stage_rank);
+std::vector<DeviceId> LayoutWork::adders_of(std::span<const DeviceId> workers, std::int32_t tensor,
+                                            std::int32_t stage_rank) const {
+    std::vector<DeviceId> all = holders_of(workers, tensor, stage_rank);
+    const PipelineSpec spec = pipeline(1);
+    if (spec.copies() == 1) return all;
+    const std::vector<DeviceId> again =
+        holders_of(workers, tensor, spec.worker_of(stage_rank + spec.workers));
+    all.insert(all.end(), again.begin(), again.end());
+    return all;
+}
+
+std::vector<std::vector<DeviceId>> LayoutWork::experts_adders(std::span<const DeviceId> workers,
+                                                              std::int32_t tensor,
+                                                              std::int32_t stage_rank) const {
+    const std::vector<DeviceId> all = adders_of(workers, tensor, stage_rank);
     std::vector<std::vector<DeviceId>> groups(static_cast<std::size_t>(expert));
     for (std::size_t i = 0; i < all.size(); ++i) groups[i % groups.size()].push_back(all[i]);
     return groups;
@@ -469,9 +500,15 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     work.chunks = request.chunks;
     work.prefetch = request.prefetch;
     work.sends_every_pass = request.shard == Shard::gradients || request.shard == Shard::parameters;
-    for (const LayerRange& range : stage_ranges(model, request.degrees.pipeline * request.chunks)) {
-        const std::size_t rank =
-            work.stages.size() % static_cast<std::size_t>(request.degrees.pipeline);
+    const PipelineSpec spec = request.pipeline();
+    std::vector<LayerRange> ranges = stage_ranges(model, spec.workers * spec.chunks);
+    if (spec.copies() > 1) {
+        const std::vector<LayerRange> again = ranges;
+        ranges.insert(ranges.end(), again.begin(), again.end());
+    }
+    for (const LayerRange& range : ranges) {
+        const auto stage = static_cast<std::int32_t>(work.stages.size());
+        const auto rank = static_cast<std::size_t>(spec.worker_of(stage));
         work.stages.push_back(StageMaker(model, request, where, times).make(range));
         work.update_shares.resize(std::max(work.update_shares.size(), rank + 1));
         const std::int64_t held = parameters_held(model, range, request);

@@ -22,13 +22,16 @@ bool is_of_a_cell(ExchangeKind kind) {
     return kind == ExchangeKind::tensor_all_reduce || is_beside(kind);
 }
 
-std::string name_of(const PipelinePass& pass, std::int32_t chunks, std::int32_t workers) {
-    const char* way = pass.forward ? "forward" : pass.weights ? "weights" : "backward";
-    if (chunks == 1) return fmt::format("{} {}", way, pass.micro_batch);
-    return fmt::format("{} {} chunk {}", way, pass.micro_batch, pass.stage / workers);
-}
-
 }  // namespace
+
+std::string LayoutPlayer::name_of(const PipelinePass& pass) const {
+    const char* way = pass.forward ? "forward" : pass.weights ? "weights" : "backward";
+    if (spec_.copies() > 1 && pass.stage >= spec_.workers) {
+        return fmt::format("{} {} the other way", way, pass.micro_batch);
+    }
+    if (spec_.chunks == 1) return fmt::format("{} {}", way, pass.micro_batch);
+    return fmt::format("{} {} chunk {}", way, pass.micro_batch, pass.stage / spec_.workers);
+}
 
 LayoutPlayer::LayoutPlayer(StepHost& host, const StepJob& job, const StepOptions& options)
     : StepPlayer(host, job, options),
@@ -37,10 +40,11 @@ LayoutPlayer::LayoutPlayer(StepHost& host, const StepJob& job, const StepOptions
       micro_batches_(static_cast<std::int32_t>(job.accumulation)) {
     const policies::Layout& degrees = work_.degrees;
     INVARIANT(static_cast<std::size_t>(work_.workers()) == job.workers.size());
-    INVARIANT(static_cast<std::int32_t>(work_.stages.size()) == degrees.pipeline * work_.chunks);
-    const PipelineSpec spec = work_.pipeline(micro_batches_);
-    check_pipeline(spec, job.name);
-    for (std::int32_t p = 0; p < degrees.pipeline; ++p) passes_.push_back(pipeline_passes(spec, p));
+    spec_ = work_.pipeline(micro_batches_);
+    INVARIANT(static_cast<std::int32_t>(work_.stages.size()) == spec_.stages());
+    check_pipeline(spec_, job.name);
+    for (std::int32_t p = 0; p < degrees.pipeline; ++p)
+        passes_.push_back(pipeline_passes(spec_, p));
     place(host);
     place_exchanges(host.network());
     place_gradients(host);
@@ -74,7 +78,9 @@ void LayoutPlayer::place(StepHost& host) {
     };
     for (std::int32_t p = 0; p < degrees.pipeline; ++p) {
         for (std::int32_t d = 0; d < degrees.data; ++d) {
-            cells_.push_back({d, p, State::waiting, 0, 0, {}, {}, {}, {}, {}, 0, 0});
+            cells_.emplace_back();
+            cells_.back().replica = d;
+            cells_.back().stage_rank = p;
             place_cell(network, cell_workers(d, p));
             if (degrees.pipeline == 1) continue;
             forward_.push_back(towards(d, p, (p + 1) % degrees.pipeline));
@@ -172,6 +178,11 @@ void LayoutPlayer::list_buckets(std::size_t set) {
         for (std::size_t stage = static_cast<std::size_t>(p); stage < work_.stages.size();
              stage += static_cast<std::size_t>(work_.degrees.pipeline)) {
             gradients.first[stage] = all.size();
+            // Copies are added up with the stage itself.
+            if (spec_.copies() > 1 && stage >= passes_.size()) {
+                gradients.first[stage] = gradients.first[stage - passes_.size()];
+                continue;
+            }
             const std::vector<GradientBucket>& buckets = buckets_of(set, stage);
             const std::int32_t times = work_.sends_every_pass ? micro_batches_ : 1;
             for (std::int32_t i = 0; i < times; ++i) {
@@ -182,10 +193,10 @@ void LayoutPlayer::list_buckets(std::size_t set) {
 }
 
 void LayoutPlayer::place_gradients(StepHost& host) {
-    if (work_.holders() == 1) return;
+    if (work_.adders() == 1) return;
     list_buckets(of_all);
     place_senders(host, of_all);
-    if (work_.expert == 1 || work_.expert == work_.holders()) return;
+    if (work_.expert == 1 || work_.expert == work_.adders()) return;
     list_buckets(of_experts);
     place_senders(host, of_experts);
 }
@@ -195,10 +206,10 @@ void LayoutPlayer::place_senders(StepHost& host, std::size_t set) {
         std::vector<std::vector<DeviceId>> groups;
         for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
             if (set == of_all) {
-                groups.push_back(holders(t, p));
+                groups.push_back(work_.adders_of(job().workers, t, p));
                 continue;
             }
-            std::ranges::move(work_.experts_holders(job().workers, t, p),
+            std::ranges::move(work_.experts_adders(job().workers, t, p),
                               std::back_inserter(groups));
         }
         Duration latency;
@@ -238,16 +249,6 @@ std::size_t LayoutPlayer::chunk_of(const PipelinePass& pass) const {
     return static_cast<std::size_t>(pass.stage / work_.degrees.pipeline);
 }
 
-const std::vector<ModelBlock>& LayoutPlayer::blocks_of(const PipelinePass& pass) const {
-    const StageWork& stage = work_.stages[static_cast<std::size_t>(pass.stage)];
-    return pass.forward ? stage.forward : pass.weights ? stage.weights : stage.backward;
-}
-
-bool LayoutPlayer::gives_gradients(const PipelinePass& pass) const {
-    const bool apart = work_.schedule == PipelineKind::zero_bubble;
-    return !pass.forward && pass.weights == apart;
-}
-
 std::size_t LayoutPlayer::slot(std::int32_t replica, bool forward, std::int32_t stage,
                                std::int32_t micro_batch) const {
     const auto stages = static_cast<std::int64_t>(work_.stages.size());
@@ -257,8 +258,9 @@ std::size_t LayoutPlayer::slot(std::int32_t replica, bool forward, std::int32_t 
 
 // Null if it needs nothing from elsewhere: the batch itself, or the worker's own forward pass.
 LayoutPlayer::Input* LayoutPlayer::input_of(const Cell& cell, const PipelinePass& pass) {
-    const auto last = static_cast<std::int32_t>(work_.stages.size()) - 1;
-    if (pass.weights || (pass.forward ? pass.stage == 0 : pass.stage == last)) return nullptr;
+    if (pass.weights || (pass.forward ? spec_.is_first(pass.stage) : spec_.is_last(pass.stage))) {
+        return nullptr;
+    }
     return &inputs_[slot(cell.replica, pass.forward, pass.stage, pass.micro_batch)];
 }
 
@@ -268,20 +270,14 @@ void LayoutPlayer::play_step(Instant begin) {
     for (std::size_t rank = 0; rank < factors.size(); ++rank) {
         pace_ns_[rank] = static_cast<double>(job().compute[rank].raw()) * factors[rank];
     }
-    const auto chunks = static_cast<std::size_t>(work_.chunks);
+    const std::size_t chunks = work_.stages.size() / passes_.size();
     for (Cell& cell : cells_) {
-        cell = {cell.replica,
-                cell.stage_rank,
-                State::waiting,
-                0,
-                0,
-                begin,
-                begin,
-                begin,
-                begin,
-                {std::vector<std::size_t>(chunks), std::vector<std::size_t>(chunks)},
-                0,
-                0};
+        Cell fresh;
+        fresh.replica = cell.replica;
+        fresh.stage_rank = cell.stage_rank;
+        fresh.since = fresh.pass_begin = fresh.launched = fresh.until = begin;
+        for (std::vector<std::size_t>& ready : fresh.buckets_ready) ready.resize(chunks);
+        cell = std::move(fresh);
     }
     for (ParameterGathers& gathers : gathers_) {
         gathers.begin_step();
@@ -291,11 +287,11 @@ void LayoutPlayer::play_step(Instant begin) {
     cells_left_ = cells_.size();
     updating_ = false;
     inputs_.assign(slot(work_.degrees.data, true, 0, 0), {});
-    met_.assign(cells_.size(), {});
+    met_.assign(2 * cells_.size(), {});
     for (GradientSet& set : gradients_) {
         set.bucket_left.clear();
         for (const std::vector<GradientBucket>& buckets : set.buckets) {
-            set.bucket_left.emplace_back(buckets.size(), work_.degrees.data);
+            set.bucket_left.emplace_back(buckets.size(), work_.degrees.data * spec_.copies());
         }
         for (GradientSender& sender : set.senders) sender.begin_step();
     }
@@ -340,12 +336,13 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             const std::uint64_t row = number / static_cast<std::uint64_t>(micro_batches_);
             const auto stage = static_cast<std::int32_t>(row % stages);
             const auto replica = static_cast<std::int32_t>(row / stages / 2);
-            try_pass(index_of(replica, stage % work_.degrees.pipeline), now);
+            try_pass(index_of(replica, spec_.worker_of(stage)), now);
             break;
         }
         case LayoutToken::sender: sender_of(number).arrived(token, now); break;
         case LayoutToken::gathered: gather_arrived(static_cast<std::int32_t>(number), now); break;
         case LayoutToken::shared: return update_arrived(now);
+        case LayoutToken::pair_sent: pair_sent(number / 2, number % 2, now); break;
         default: INVARIANT(false);
     }
     end_if_done(now);
@@ -355,12 +352,13 @@ void LayoutPlayer::try_pass(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
     if (cell.state != State::waiting) return;
     const PipelinePass& pass = pass_of(cell);
+    if (pass.beside_next) return begin_pair(index, now);
     const Input* input = input_of(cell, pass);
     if (input != nullptr && input->arrived == Instant::never()) return;
     count_wait(cell, input, now);
     cell.pass_begin = now;
     cell.block = 0;
-    if (gives_gradients(pass)) {
+    if (work_.gives_gradients(pass)) {
         for (std::vector<std::size_t>& ready : cell.buckets_ready) ready[chunk_of(pass)] = 0;
     }
     // The host waits for what comes from another stage; else it runs ahead of the device.
@@ -380,8 +378,22 @@ void LayoutPlayer::count_wait(const Cell& cell, const Input* input, Instant now)
 void LayoutPlayer::begin_block(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
     const PipelinePass& pass = pass_of(cell);
-    const ModelBlock& block = blocks_of(pass)[cell.block];
+    const ModelBlock& block = work_.blocks_of(pass)[cell.block];
     if (waits_for_parameters(index, block, now)) return;
+    compute(index, block, now);
+    if (block.exchange && is_beside(*block.exchange) && work_.parts(*block.exchange) > 1) {
+        const bool scatters = *block.exchange == ExchangeKind::tensor_scatter;
+        const Duration all = cell.until - now;
+        const Duration first = Duration::of(all.raw() / work_.parts(*block.exchange));
+        return send_within(index, beside_.at(*block.exchange)[index], block.bytes,
+                           scatters ? now + first : now);
+    }
+    host().wake(*this, cell.until, token_of(LayoutToken::computed, index));
+}
+
+// From now until `until`.
+void LayoutPlayer::compute(std::size_t index, const ModelBlock& block, Instant now) {
+    Cell& cell = cells_[index];
     double slowest_ns = 0;
     for (std::int32_t inner = 0; inner < work_.cell(); ++inner) {
         const auto rank =
@@ -405,13 +417,6 @@ void LayoutPlayer::begin_block(std::size_t index, Instant now) {
     cell.state = State::computing;
     cell.since = now;
     cell.until = now + longest;
-    if (block.exchange && is_beside(*block.exchange) && work_.parts(*block.exchange) > 1) {
-        const bool scatters = *block.exchange == ExchangeKind::tensor_scatter;
-        const Duration first = Duration::of(longest.raw() / work_.parts(*block.exchange));
-        return send_within(index, beside_.at(*block.exchange)[index], block.bytes,
-                           scatters ? now + first : now);
-    }
-    host().wake(*this, cell.until, token_of(LayoutToken::computed, index));
 }
 
 // Of a cell: all at once, `left` until they are over.
@@ -427,7 +432,7 @@ void LayoutPlayer::send_within(std::size_t index, const std::vector<PlacedCollec
 // Of the last rank, all is there: what computes with that is one part of all.
 void LayoutPlayer::ring_arrived(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
-    const ExchangeKind kind = *blocks_of(pass_of(cell))[cell.block].exchange;
+    const ExchangeKind kind = *work_.blocks_of(pass_of(cell))[cell.block].exchange;
     Duration last = Duration::of((cell.until - cell.since).raw() / work_.parts(kind));
     if (kind == ExchangeKind::tensor_scatter) last = {};
     const Instant end = std::max(cell.until, now + last);
@@ -439,8 +444,9 @@ void LayoutPlayer::ring_arrived(std::size_t index, Instant now) {
 
 void LayoutPlayer::block_computed(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
+    if (cell.pair) return pair_computed(index, now);
     const PipelinePass& pass = pass_of(cell);
-    const ModelBlock& block = blocks_of(pass)[cell.block];
+    const ModelBlock& block = work_.blocks_of(pass)[cell.block];
     gradients_ready(cell, pass, block, now);
     const bool sends = block.exchange && !is_beside(*block.exchange);
     if (sends && block.bytes > Bytes{}) return begin_exchange(index, block, now);
@@ -466,11 +472,17 @@ void LayoutPlayer::meet(std::size_t index, const ModelBlock& block, Instant now)
     Rendezvous& meeting = met_[number];
     meeting.replicas = replicas_that_meet(*block.exchange);
     if (++meeting.there < meeting.replicas) return;
+    start_meeting(number, *block.exchange, block.bytes, now);
+}
+
+// Of a pair's second pass the numbers are those after all cells.
+void LayoutPlayer::start_meeting(std::size_t number, ExchangeKind kind, Bytes size, Instant now) {
+    Rendezvous& meeting = met_[number];
     meeting.since = now;
-    const std::vector<PlacedCollective>& placed = between_.at(*block.exchange)[number];
+    const std::vector<PlacedCollective>& placed = between_.at(kind)[number % cells_.size()];
     meeting.left = placed.size();
     for (const PlacedCollective& one : placed) {
-        host().send(*this, one, block.bytes, now + job().launch.overhead,
+        host().send(*this, one, size, now + job().launch.overhead,
                     token_of(LayoutToken::met, number));
     }
 }
@@ -478,25 +490,32 @@ void LayoutPlayer::meet(std::size_t index, const ModelBlock& block, Instant now)
 void LayoutPlayer::all_met(std::size_t number, Instant now) {
     if (--met_[number].left > 0) return;
     const Rendezvous met = std::exchange(met_[number], {});
-    const auto meeting = static_cast<std::int32_t>(number);
+    const auto meeting = static_cast<std::int32_t>(number % cells_.size());
+    const std::size_t of = number / cells_.size();
     const std::int32_t stage_rank = meeting / work_.degrees.data;
     const std::int32_t first = meeting % work_.degrees.data * met.replicas;
     for (std::int32_t replica = first; replica < first + met.replicas; ++replica) {
         const std::size_t index = index_of(replica, stage_rank);
         const Cell& cell = cells_[index];
+        if (cell.pair) continue;
         sums_.straggler += work_.cell() * (met.since - cell.since);
         sums_.exchange += work_.cell() * (now - met.since);
         note_span(cell, "wait for the slowest", cell.since, met.since);
         note_span(cell, "exchange", met.since, now);
     }
     for (std::int32_t replica = first; replica < first + met.replicas; ++replica) {
-        next_block(index_of(replica, stage_rank), now);
+        const std::size_t index = index_of(replica, stage_rank);
+        if (cells_[index].pair) {
+            pair_sent(index, of, now);
+        } else {
+            next_block(index, now);
+        }
     }
 }
 
 void LayoutPlayer::next_block(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
-    const std::vector<ModelBlock>& blocks = blocks_of(pass_of(cell));
+    const std::vector<ModelBlock>& blocks = work_.blocks_of(pass_of(cell));
     if (++cell.block == blocks.size()) return end_pass(index, now);
     if (blocks[cell.block].gathered > Bytes{}) come_to_unit(cell, now);
     begin_block(index, now);
@@ -504,8 +523,8 @@ void LayoutPlayer::next_block(std::size_t index, Instant now) {
 
 void LayoutPlayer::gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
                                    Instant now) {
-    const bool last = pass.micro_batch + 1 == micro_batches_;
-    if (!gives_gradients(pass) || (!last && !work_.sends_every_pass)) return;
+    const bool last = pass.micro_batch + 1 == spec_.micro_batches_a_way();
+    if (!work_.gives_gradients(pass) || (!last && !work_.sends_every_pass)) return;
     for (const std::size_t set : {of_all, of_experts}) {
         if (!gradients_[set].senders.empty()) buckets_ready(cell, pass, block, set, now);
     }
@@ -515,7 +534,7 @@ void LayoutPlayer::buckets_ready(Cell& cell, const PipelinePass& pass, const Mod
                                  std::size_t set, Instant now) {
     GradientSet& gradients = gradients_[set];
     const auto stage = static_cast<std::size_t>(pass.stage);
-    const auto number = static_cast<std::size_t>(cell.stage_rank);
+    const std::size_t number = stage % passes_.size();
     const std::vector<GradientBucket>& buckets = buckets_of(set, stage);
     const std::size_t first =
         gradients.first[stage] +
@@ -532,7 +551,7 @@ void LayoutPlayer::buckets_ready(Cell& cell, const PipelinePass& pass, const Mod
 void LayoutPlayer::end_pass(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
     const PipelinePass pass = pass_of(cell);
-    note_span(cell, name_of(pass, work_.chunks, work_.degrees.pipeline), cell.pass_begin, now);
+    note_span(cell, name_of(pass), cell.pass_begin, now);
     cell.since = now;
     const bool last = ++cell.pass == passes_[static_cast<std::size_t>(cell.stage_rank)].size();
     cell.state = last ? State::done : State::waiting;
@@ -543,8 +562,9 @@ void LayoutPlayer::end_pass(std::size_t index, Instant now) {
 }
 
 void LayoutPlayer::hand_on(const Cell& cell, const PipelinePass& pass, Instant now) {
-    const auto last = static_cast<std::int32_t>(work_.stages.size()) - 1;
-    if (pass.weights || (pass.forward ? pass.stage == last : pass.stage == 0)) return;
+    if (pass.weights || (pass.forward ? spec_.is_last(pass.stage) : spec_.is_first(pass.stage))) {
+        return;
+    }
     const std::int32_t next = pass.stage + (pass.forward ? 1 : -1);
     const std::size_t number = slot(cell.replica, pass.forward, next, pass.micro_batch);
     inputs_[number].sent = now;
@@ -552,10 +572,12 @@ void LayoutPlayer::hand_on(const Cell& cell, const PipelinePass& pass, Instant n
     const Bytes size = work_.stages[static_cast<std::size_t>(cut)].activations;
     if (size == Bytes{} || work_.degrees.pipeline == 1) {
         inputs_[number].arrived = now;
-        return try_pass(index_of(cell.replica, next % work_.degrees.pipeline), now);
+        return try_pass(index_of(cell.replica, spec_.worker_of(next)), now);
     }
     const std::size_t from = index_of(cell.replica, cell.stage_rank);
-    host().send(*this, (pass.forward ? forward_ : backward_)[from], size, now,
+    // Forwards on the other way is backwards on this one.
+    const bool up = pass.forward == (spec_.copies() == 1 || pass.stage < spec_.workers);
+    host().send(*this, (up ? forward_ : backward_)[from], size, now,
                 token_of(LayoutToken::input, number));
 }
 

@@ -18,6 +18,8 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "sim/step/gradient_lanes.hpp"
 #include "sim/step/gradient_sender.hpp"
@@ -46,6 +48,7 @@ private:
         updated,
         gathered,
         shared,
+        pair_sent,  // twice the cell, and which of its passes
     };
     static constexpr int layout_kind_bits = 56;
     static std::uint64_t token_of(LayoutToken kind, std::uint64_t number) {
@@ -65,6 +68,14 @@ private:
         std::array<std::vector<std::size_t>, 2> buckets_ready;  // of all, of experts; by chunk
         std::size_t unit = 0;  // of the step's, to which it has come
         std::size_t left = 0;  // of what it exchanges
+        // Two passes side by side: `pass` and the next one, whose blocks take turns.
+        bool pair = false;
+        std::size_t turn = 0;
+        std::array<bool, 2> sending{};  // a block of this one has been computed, and is sent
+    };
+    struct Turn {
+        std::size_t of = 0;  // the pair's first pass or its second
+        std::size_t block = 0;
     };
     // What a pass needs from another stage.
     struct Input {
@@ -104,8 +115,8 @@ private:
     std::size_t index_of(std::int32_t replica, std::int32_t stage_rank) const;
     const PipelinePass& pass_of(const Cell& cell) const;
     std::size_t chunk_of(const PipelinePass& pass) const;
-    bool gives_gradients(const PipelinePass& pass) const;  // of weights
-    const std::vector<ModelBlock>& blocks_of(const PipelinePass& pass) const;
+    std::string name_of(const PipelinePass& pass) const;
+
     Input* input_of(const Cell& cell, const PipelinePass& pass);
     std::size_t slot(std::int32_t replica, bool forward, std::int32_t stage,
                      std::int32_t micro_batch) const;
@@ -124,6 +135,18 @@ private:
     void start_gather(std::int32_t stage_rank, Instant now);
     void gather_arrived(std::int32_t stage_rank, Instant now);
     void next_block(std::size_t index, Instant now);
+    void compute(std::size_t index, const ModelBlock& block, Instant now);
+
+    void begin_pair(std::size_t index, Instant now);
+    const PipelinePass& pass_of_pair(const Cell& cell, std::size_t of) const;
+    const std::vector<Turn>& turns_of(const Cell& cell);
+    void take_turn(std::size_t index, Instant now);
+    void pair_computed(std::size_t index, Instant now);
+    void pair_sent(std::size_t index, std::size_t of, Instant now);
+    void end_if_last(std::size_t index, std::size_t of, Instant now);
+    void send_of_pair(std::size_t index, std::size_t of, const ModelBlock& block, Instant now);
+    void start_meeting(std::size_t number, ExchangeKind kind, Bytes size, Instant now);
+
     void end_pass(std::size_t index, Instant now);
     void hand_on(const Cell& cell, const PipelinePass& pass, Instant now);
     void gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
@@ -142,6 +165,7 @@ private:
     const LayoutWork& work_;
     StragglerDraws draws_;
     std::int32_t micro_batches_ = 1;
+    PipelineSpec spec_;
     std::vector<std::vector<PipelinePass>> passes_;      // by pipeline rank
     std::vector<std::vector<PlacedCollective>> tensor_;  // by cell, if there are tensor groups
     // What goes on while a cell computes (is_beside), by cell.
@@ -156,6 +180,7 @@ private:
 
     std::vector<double> pace_ns_;  // by rank: job.compute times this step's factor
     std::vector<Cell> cells_;      // replicas of pipeline rank 0 first
+    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Turn>> turns_;  // by stages
     std::vector<Input> inputs_;
     std::vector<Rendezvous> met_;  // by meeting_of()
     std::size_t cells_left_ = 0;

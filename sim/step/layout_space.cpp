@@ -21,12 +21,18 @@ std::vector<std::int64_t> divisors_of(std::int64_t number, std::int64_t most) {
 // One schedule, or one and so many chunks, that the request's degrees and micro-batches allow.
 void add_schedules(const ModelProfile& model, LayoutRequest request,
                    std::vector<LayoutRequest>& all) {
-    const bool apart =
-        request.schedule == PipelineKind::zero_bubble && request.degrees.pipeline > 1;
+    const std::int32_t pipeline = request.degrees.pipeline;
+    const bool both_ways = request.schedule == PipelineKind::dual_pipe;
+    const bool apart = (both_ways || request.schedule == PipelineKind::zero_bubble) && pipeline > 1;
     request.schedule = apart ? PipelineKind::zero_bubble : PipelineKind::one_forward_one_backward;
     request.chunks = 1;
     all.push_back(request);
-    const std::int32_t pipeline = request.degrees.pipeline;
+    if (both_ways && pipeline % 2 == 0 && request.micro_batches % 2 == 0 &&
+        request.micro_batches >= 2 * pipeline && request.context == 1 &&
+        request.shard == Shard::none && !request.overlap_tensor) {
+        request.schedule = PipelineKind::dual_pipe;
+        all.push_back(request);
+    }
     if (pipeline == 1 || request.micro_batches % pipeline != 0) return;
     request.schedule = PipelineKind::interleaved;
     for (const std::int64_t chunks :

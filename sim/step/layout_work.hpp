@@ -62,7 +62,8 @@ struct StageWork {
     std::vector<ModelBlock> backward;  // in the order in which they are computed
     Bytes activations;                 // that each tensor rank sends to its peer of the next stage
     std::vector<GradientBucket> buckets;   // of one tensor rank
-    std::vector<ModelBlock> weights = {};  // zero_bubble: of backward, the gradients of weights
+    std::vector<ModelBlock> weights = {};  // of backward, the gradients of weights, where they wait
+    std::vector<ModelBlock> inputs = {};   // dual_pipe: backward without these
     std::vector<GradientBucket> expert_buckets = {};  // which only those who have them add up
 };
 
@@ -73,7 +74,7 @@ struct LayoutWork {
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
     std::int32_t chunks = 1;
     bool overlaps_tensor = false;       // there are blocks that gather or scatter beside computing
-    std::vector<StageWork> stages;      // pipeline × chunks
+    std::vector<StageWork> stages;      // of PipelineSpec::stages()
     std::vector<double> update_shares;  // of StepJob::update, by pipeline rank; none: all nothing
     // Of exchanges between replicas.
     policies::Collective exchange_collective = policies::Collective::ring;
@@ -95,13 +96,26 @@ struct LayoutWork {
     std::int32_t holders() const { return context * degrees.data; }
     std::vector<DeviceId> holders_of(std::span<const DeviceId> workers, std::int32_t tensor,
                                      std::int32_t stage_rank) const;
-    // Of these, groups that have all experts together; and of ranks that have the same ones.
+    // Who adds up the gradients of the stages that begin a pipeline rank: holders there, and where
+    // the same stages are once more.
+    std::vector<DeviceId> adders_of(std::span<const DeviceId> workers, std::int32_t tensor,
+                                    std::int32_t stage_rank) const;
+    std::int32_t adders() const { return holders() * pipeline(1).copies(); }
+    // Of holders, groups that have all experts together; of adders, groups that have the same ones.
     std::vector<std::vector<DeviceId>> expert_groups(std::span<const DeviceId> workers,
                                                      std::int32_t tensor,
                                                      std::int32_t stage_rank) const;
-    std::vector<std::vector<DeviceId>> experts_holders(std::span<const DeviceId> workers,
-                                                       std::int32_t tensor,
-                                                       std::int32_t stage_rank) const;
+    std::vector<std::vector<DeviceId>> experts_adders(std::span<const DeviceId> workers,
+                                                      std::int32_t tensor,
+                                                      std::int32_t stage_rank) const;
+    const std::vector<ModelBlock>& blocks_of(const PipelinePass& pass) const {
+        const StageWork& stage = stages[static_cast<std::size_t>(pass.stage)];
+        if (pass.forward) return stage.forward;
+        if (pass.weights) return stage.weights;
+        return pass.inputs && !stage.inputs.empty() ? stage.inputs : stage.backward;
+    }
+    // Buckets of a stage are ready in such a pass, if at all.
+    bool gives_gradients(const PipelinePass& pass) const { return !pass.forward && !pass.inputs; }
     PipelineSpec pipeline(std::int64_t micro_batches) const {
         return {schedule, degrees.pipeline, static_cast<std::int32_t>(micro_batches), chunks};
     }
