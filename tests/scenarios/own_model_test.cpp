@@ -73,6 +73,10 @@ TEST_CASE("own model: fewer key and value heads, another inner width", "[scenari
     const Bytes plain = bytes_of("");
     // 6 of 8 heads of keys and values less: 2 x 48 columns of 64 weights and a bias each.
     CHECK(plain - bytes_of(R"(, "kv_heads": 2)") == 4 * bytes(2 * 48 * 65));
+    // Heads of 16 in place of 8: queries, keys and values of 64 columns more each, and as many
+    // rows.
+    CHECK(bytes_of(R"(, "head": 16)") - plain == 4 * bytes(3 * 64 * 65 + 64 * 64));
+    CHECK(bytes_of(R"(, "head": 8)") == plain);
     // Inner width 200 for 256: two matrices, and one bias.
     CHECK(plain - bytes_of(R"(, "feed_forward": 200)") == 4 * bytes(56 * (2 * 64 + 1)));
 }
