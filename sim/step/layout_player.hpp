@@ -19,7 +19,6 @@
 #include <deque>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "sim/step/gradient_lanes.hpp"
 #include "sim/step/gradient_sender.hpp"
@@ -69,13 +68,14 @@ private:
         std::size_t unit = 0;  // of the step's, to which it has come
         std::size_t left = 0;  // of what it exchanges
         // Two passes side by side: `pass` and the next one, whose blocks take turns.
+        struct InPair {
+            std::size_t next = 0;  // block
+            double done = 0;       // of what it computes, all its blocks' shares
+            bool sending = false;  // a block of it has been computed, and is sent
+        };
         bool pair = false;
-        std::size_t turn = 0;
-        std::array<bool, 2> sending{};  // a block of this one has been computed, and is sent
-    };
-    struct Turn {
-        std::size_t of = 0;  // the pair's first pass or its second
-        std::size_t block = 0;
+        std::size_t turn = 0;  // of the first one or of the second
+        std::array<InPair, 2> of_pair{};
     };
     // What a pass needs from another stage.
     struct Input {
@@ -139,10 +139,12 @@ private:
 
     void begin_pair(std::size_t index, Instant now);
     const PipelinePass& pass_of_pair(const Cell& cell, std::size_t of) const;
-    const std::vector<Turn>& turns_of(const Cell& cell);
+    const std::vector<ModelBlock>& blocks_of_pair(const Cell& cell, std::size_t of) const;
+    bool is_over(const Cell& cell, std::size_t of) const;
     void take_turn(std::size_t index, Instant now);
     void pair_computed(std::size_t index, Instant now);
     void pair_sent(std::size_t index, std::size_t of, Instant now);
+    void end_pair(std::size_t index, Instant now);
     void end_if_last(std::size_t index, std::size_t of, Instant now);
     void send_of_pair(std::size_t index, std::size_t of, const ModelBlock& block, Instant now);
     void start_meeting(std::size_t number, ExchangeKind kind, Bytes size, Instant now);
@@ -180,7 +182,6 @@ private:
 
     std::vector<double> pace_ns_;  // by rank: job.compute times this step's factor
     std::vector<Cell> cells_;      // replicas of pipeline rank 0 first
-    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Turn>> turns_;  // by stages
     std::vector<Input> inputs_;
     std::vector<Rendezvous> met_;  // by meeting_of()
     std::size_t cells_left_ = 0;

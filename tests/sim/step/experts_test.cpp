@@ -349,7 +349,8 @@ TEST_CASE("experts: gradients are added up by those who have the same ones", "[e
     }
     Instant end;
     while (const auto run = network.runs().run_until(Instant::never())) end = run->at;
-    CHECK(played == end.since_start());
+    CAPTURE(played.raw(), end.raw());
+    CHECK(std::abs((played - end.since_start()).raw()) <= 2);  // rounded apart from zero
     stage.expert_buckets.clear();
     CHECK(sending() == Duration{});
 }

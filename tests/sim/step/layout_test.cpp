@@ -210,7 +210,7 @@ TEST_CASE("layout: what a pass of a pair sends is hidden while the other compute
     CHECK(both_ways.parts.compute == one_way.parts.compute);
     CHECK(one_way.parts.exchange > 3 * both_ways.parts.exchange);
     CHECK(both_ways.end - both_ways.begin < one_way.end - one_way.begin);
-    // Nothing is sent: as long as by the recurrence, whatever the order of blocks.
+    // Nothing is sent: as long as by the recurrence, or sooner, as passes of a pair end apart.
     const sim::StepRecord free = step_of(sim::PipelineKind::dual_pipe, Bytes{});
     const PassTimes times{milliseconds(2), milliseconds(2), {}, milliseconds(2), milliseconds(6)};
     const sim::PipelineSpec spec{sim::PipelineKind::dual_pipe, 4, 24, 1};
