@@ -158,6 +158,7 @@ std::string words_of(const sim::LayoutRequest& request) {
     }
     if (request.recompute_scores) text += ", scores computed again";
     if (request.sequence_parallel) text += ", sequence parallel";
+    if (request.overlap_tensor) text += ", tensor groups send beside products";
     if (request.shard != sim::Shard::none) {
         text +=
             fmt::format(", {} divided", sim::shard_names[static_cast<std::size_t>(request.shard)]);
@@ -165,7 +166,7 @@ std::string words_of(const sim::LayoutRequest& request) {
             text += fmt::format(", {} prefetched", request.prefetch);
         }
     }
-    if (request.expert > 1) text += fmt::format(", experts on {} replicas", request.expert);
+    if (request.expert > 1) text += fmt::format(", experts on {} ranks", request.expert);
     if (request.split_dense) text += ", fully connected layers split";
     if (request.synchronised_norm) text += ", batch normalisation synchronised";
     return text;

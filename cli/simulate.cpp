@@ -265,7 +265,7 @@ void add_simulate(CLI::App& app) {
         ->add_option("--search", options->search,
                      "layouts: which layout is the fastest that fits; its step is then shown. "
                      "layouts,context,shard,expert: of all context degrees, of all that replicas "
-                     "can divide, and of experts on one or on all of them, too")
+                     "can divide, and of experts on every number of ranks, too")
         ->delimiter(',')
         ->check(CLI::IsMember({"layouts", "context", "shard", "expert"}));
     command->add_option("--runners-up", options->runners_up, "how many more layouts are shown")

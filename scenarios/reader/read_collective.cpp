@@ -18,7 +18,7 @@ namespace {
 // Those that add up their gradients: all workers, or those who hold what a layout's first does.
 std::vector<sim::DeviceId> replicas_of(const sim::StepJob& job) {
     if (!job.layout) return job.workers;
-    return job.layout->holders_of(job.workers, 0, 0);
+    return job.layout->adders_of(job.workers, 0, 0);
 }
 
 // "gpu", "host", or an object with some of its rates.

@@ -43,7 +43,8 @@ sim::ModelProfile read_transformer(ConfigReader& config, const std::string& name
         config.fail("experts_per_token", fmt::format("expected at most the {} experts, found {}",
                                                      shape.experts, shape.experts_per_token));
     }
-    if (shape.hidden % shape.heads != 0) {
+    shape.head_width = config.integer("head", 0, 1 << 14, 0);
+    if (shape.head_width == 0 && shape.hidden % shape.heads != 0) {
         config.fail("heads", fmt::format("expected a divisor of the hidden size {}, found {}",
                                          shape.hidden, shape.heads));
     }

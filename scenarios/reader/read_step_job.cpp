@@ -299,17 +299,23 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
     std::vector<std::int64_t> counts(sizes.size());
     for (std::size_t stage = 0; stage < job.layout->stages.size(); ++stage) {
         const sim::StageWork& work = job.layout->stages[stage];
-        for (const std::vector<sim::ModelBlock>& pass :
-             {work.forward, work.backward, work.weights}) {
+        if (stage * static_cast<std::size_t>(request.pipeline().copies()) >=
+            job.layout->stages.size()) {
+            break;  // the same stages once more
+        }
+        const auto weights = work.inputs.empty() ? work.weights : std::vector<sim::ModelBlock>{};
+        for (const std::vector<sim::ModelBlock>& pass : {work.forward, work.backward, weights}) {
             double device = 0;
             double launches = 0;
             for (const sim::ModelBlock& block : pass) device += block.share;
             for (const sim::ModelBlock& block : pass) launches += block.launch_share;
             shares += std::max(device, launches);
         }
-        for (const sim::GradientBucket& bucket : work.buckets) {
-            sizes[stage % sizes.size()] += bucket.bytes;
-            ++counts[stage % sizes.size()];
+        for (const auto& buckets : {work.buckets, work.expert_buckets}) {
+            for (const sim::GradientBucket& bucket : buckets) {
+                sizes[stage % sizes.size()] += bucket.bytes;
+                ++counts[stage % sizes.size()];
+            }
         }
     }
     const auto most = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());

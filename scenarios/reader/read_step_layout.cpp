@@ -45,6 +45,7 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
     }
     request.recompute_scores = config->flag("recompute_scores", false);
     request.sequence_parallel = config->flag("sequence_parallel", false);
+    request.overlap_tensor = config->flag("overlap_tensor", false);
     request.split_dense = config->flag("split_dense", false);
     request.shard = config->choice<sim::Shard>("shard", sim::shard_names, "none");
     if (request.shard == sim::Shard::parameters) {
@@ -73,6 +74,7 @@ std::string layout_text(const sim::LayoutRequest& request) {
     if (request.shard == sim::Shard::parameters) {
         text += fmt::format(R"(, "prefetch": {})", request.prefetch);
     }
+    if (request.overlap_tensor) text += R"(, "overlap_tensor": true)";
     if (request.expert > 1) text += fmt::format(R"(, "expert": {})", request.expert);
     return text + "}";
 }

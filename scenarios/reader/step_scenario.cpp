@@ -190,7 +190,7 @@ std::int64_t messages_a_step(const sim::StepJob& job) {
     for (const sim::StageWork& stage : job.layout->stages) {
         count += passes * static_cast<std::int64_t>(stage.forward.size() + stage.backward.size() +
                                                     stage.weights.size());
-        count += static_cast<std::int64_t>(stage.buckets.size()) *
+        count += static_cast<std::int64_t>(stage.buckets.size() + stage.expert_buckets.size()) *
                  (job.layout->sends_every_pass ? job.accumulation : 1) *
                  std::max(job.layout->degrees.tensor, job.layout->degrees.data);
     }

@@ -22,7 +22,7 @@ public:
           tokens_(cut.batch * queries_),
           hidden_(shape.hidden),
           heads_(divided(shape.heads, cut.tensor)),
-          head_(shape.hidden / shape.heads),
+          head_(shape.head()),
           value_(static_cast<double>(clock.bytes_a_value())),
           width_(static_cast<double>(divided(tokens_, cut.sequence ? cut.tensor : 1) * hidden_)),
           scores_(static_cast<double>(cut.batch * heads_ * queries_ * shape.sequence_length)) {}
@@ -33,7 +33,7 @@ public:
         const double own_width = static_cast<double>(tokens_ * own);
         const double all_width = static_cast<double>(tokens_ * all);
         norm();
-        dense(hidden_, all, true);
+        first_product(hidden_, all, true);
         const LayerKernels before = sum_;
         if (shape_.flash) {
             flash(value_ * (all_width + own_width));
@@ -47,7 +47,7 @@ public:
         sum_.scores_back = difference(sum_.backward, before.backward);
         moves(2 * value_ * own_width, 2 * value_ * own_width);  // heads side by side
         moves_back(2 * value_ * all_width);  // the gradients of query, key and value side by side
-        dense(own, hidden_, false);
+        last_product(own, hidden_);
         dropout_and_residual();
         return sum_;
     }
@@ -57,7 +57,7 @@ public:
         const std::int64_t inner = divided(shape_.inner(), cut_.tensor);
         const double inner_width = static_cast<double>(tokens_ * inner);
         norm();
-        dense(hidden_, shape_.gated ? 2 * inner : inner, false);
+        first_product(hidden_, shape_.gated ? 2 * inner : inner, false);
         if (shape_.gated) {  // two values read and one written; backward their gradients
             moves(3 * value_ * inner_width, 5 * value_ * inner_width);
         } else {
@@ -66,7 +66,7 @@ public:
             moves(2 * value_ * inner_width, 3 * value_ * inner_width);
             moves_back(value_ * inner_width);
         }
-        dense(inner, hidden_, false);
+        last_product(inner, hidden_);
         dropout_and_residual();
         return sum_;
     }
@@ -158,10 +158,27 @@ private:
         for (int i = 0; i < back; ++i) backward(clock_.traffic(0));
     }
 
-    // A product with its two backward ones, and a bias added by a kernel of its own.
-    void dense(std::int64_t inputs, std::int64_t outputs, bool bias) {
-        forward(clock_.product({tokens_, outputs, inputs, 1, 0, 0, true}));
-        backward(clock_.product({tokens_, inputs, outputs, 1, 0, 0, true}));
+    void first_product(std::int64_t inputs, std::int64_t outputs, bool bias) {
+        const LayerKernels before = sum_;
+        dense(inputs, outputs, bias, cut_.pieces);
+        sum_.ends.first = difference(sum_.forward, before.forward);
+        sum_.ends_back.first = difference(sum_.backward, before.backward);
+    }
+    void last_product(std::int64_t inputs, std::int64_t outputs) {
+        const LayerKernels before = sum_;
+        dense(inputs, outputs, false, cut_.pieces);
+        sum_.ends.last = difference(sum_.forward, before.forward);
+        sum_.ends_back.last = difference(sum_.backward, before.backward);
+    }
+
+    // A product with its two backward ones, and a bias added by a kernel of its own. What is made
+    // in pieces is one kernel a piece.
+    void dense(std::int64_t inputs, std::int64_t outputs, bool bias, std::int64_t pieces = 1) {
+        const std::int64_t tokens = divided(tokens_, pieces);
+        for (std::int64_t piece = 0; piece < pieces; ++piece) {
+            forward(clock_.product({tokens, outputs, inputs, 1, 0, 0, true}));
+            backward(clock_.product({tokens, inputs, outputs, 1, 0, 0, true}));
+        }
         of_weights(clock_.product({outputs, inputs, tokens_, 1, 0, 0, true}));
         if (clock_.is_fp8()) {  // made eight bits, as they are and transposed
             forward(clock_.traffic(4.0 * static_cast<double>(tokens_ * inputs)));

@@ -26,6 +26,7 @@ struct KernelCut {
     std::int64_t context = 1;  // ranks that have a part of every sample's tokens each
     bool sequence = false;     // norms, dropout and residuals are divided, too, by tokens
     std::int64_t expert = 1;   // ranks that have a part of the experts each
+    std::int64_t pieces = 1;   // a half's first and last products are computed by tokens
 };
 
 struct LayerKernels {
@@ -34,6 +35,13 @@ struct LayerKernels {
     KernelSum scores;    // of the forward ones: from queries and keys to the sum of values
     KernelSum scores_back;
     KernelSum weights;  // of the backward ones: gradients of weights and biases
+    // Of a half of a block: products with what tensor ranks gather, and with what they add up.
+    struct Ends {
+        KernelSum first;
+        KernelSum last;
+    };
+    Ends ends;
+    Ends ends_back;
 };
 // Whether the arithmetic of every layer is a product whose shape is known.
 bool has_kernel_shapes(const ModelProfile& model);

@@ -51,8 +51,10 @@ struct TransformerShape {
     // 2017), each as often as the others. 1: no experts.
     std::int64_t experts = 1;
     std::int64_t experts_per_token = 1;
+    std::int64_t head_width = 0;  // of a head; 0: the hidden size over the heads
 
-    std::int64_t head() const { return hidden / heads; }
+    std::int64_t head() const { return head_width > 0 ? head_width : hidden / heads; }
+    std::int64_t queries() const { return heads * head(); }  // of all heads, a token
     std::int64_t kv() const { return kv_heads > 0 ? kv_heads : heads; }
     std::int64_t inner() const { return feed_forward > 0 ? feed_forward : 4 * hidden; }
 };

@@ -332,7 +332,7 @@ void choose_dimensions(StepJob& job, const SearchedDimensions& searched) {
 
 void search_again(StepJob& job, const Topology& topology) {
     const std::vector<DeviceId> group =
-        job.layout ? job.layout->holders_of(job.workers, 0, 0) : job.workers;
+        job.layout ? job.layout->adders_of(job.workers, 0, 0) : job.workers;
     job.axes.clear();
     if (job.searched_message == Bytes{} || group.size() < 2) return;
     choose_dimensions(job, search_dimensions(topology, group, workers_per_machine(topology, group),

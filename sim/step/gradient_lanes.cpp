@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/invariant.hpp"
+#include "kernels/schedule.hpp"
 #include "sim/step/codec_plan.hpp"
 
 namespace ukemi::sim {
@@ -66,7 +67,7 @@ std::int64_t messages_at_once(const StepJob& job) {
     std::size_t most = job.buckets.size();
     if (job.layout) {
         for (const StageWork& stage : job.layout->stages) {
-            most = std::max(most, stage.buckets.size());
+            most = std::max({most, stage.buckets.size(), stage.expert_buckets.size()});
         }
     }
     return static_cast<std::int64_t>(most);
@@ -80,8 +81,12 @@ PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
     if (job.nccl) {
         return {network, NcclCollective::all_reduce, group, job.name, job.nccl_ring_only};
     }
+    const auto ranks = static_cast<std::int32_t>(group.size());
+    const bool of_experts = job.layout && ranks != job.layout->adders();
+    const bool fits = kernels::schedule_refusal(job.collective, ranks, per_host).empty() &&
+                      (per_host > 0 || !goes_by_machine(job.collective));
     return {network,
-            job.collective,
+            of_experts && !fits ? policies::Collective::ring : job.collective,
             group,
             per_host,
             job.name,
@@ -96,13 +101,13 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
     for (const std::vector<DeviceId>& group : groups) {
         const std::int32_t per_host =
             job.layout ? workers_per_machine(network.topology(), group) : job.per_host;
-        if (job.axes.empty()) {
+        const auto ranks = static_cast<std::int32_t>(group.size());
+        if (!job.axes.empty() && kernels::ranks_of(job.axes) == ranks) {
+            lanes[all_reduce_lane].emplace_back(network, job.axes, group, at_once);
+        } else {
             lanes[all_reduce_lane].push_back(
                 placed_all_reduce(network, job, group, per_host, at_once));
-        } else {
-            lanes[all_reduce_lane].emplace_back(network, job.axes, group, at_once);
         }
-        const auto ranks = static_cast<std::int32_t>(group.size());
         if (lanes.size() > gather_lane) {
             if (job.nccl) {
                 lanes[gather_lane].emplace_back(network, NcclCollective::all_gather, group,
@@ -157,8 +162,11 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, con
             return {network, ring_of_parts("all_gather", ranks), workers};
         case ExchangeKind::reduce_scatter:
             return {network, ring_of_parts("reduce_scatter", ranks), workers};
-        case ExchangeKind::all_to_all: return {network, all_to_all(ranks), workers};
+        case ExchangeKind::all_to_all:
+        case ExchangeKind::token_all_to_all: return {network, all_to_all(ranks), workers};
         case ExchangeKind::tensor_all_reduce:
+        case ExchangeKind::tensor_gather:
+        case ExchangeKind::tensor_scatter:
         case ExchangeKind::context_ring: break;
     }
     INVARIANT(false);

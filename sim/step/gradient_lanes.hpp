@@ -17,7 +17,8 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
                                          std::span<const std::vector<DeviceId>> groups);
 
 // The job's all-reduce over a group of its workers, `per_host` on each machine; `at_once` as of
-// PlacedCollective.
+// PlacedCollective. Those who have the same experts are fewer than all holders, and take a ring
+// where its algorithm is not for so few.
 PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
                                    std::span<const DeviceId> group, std::int32_t per_host,
                                    std::int64_t at_once = 1);

@@ -10,8 +10,13 @@ namespace ukemi::sim {
 
 LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
                        const KernelClock& clock) {
-    const KernelCut cut{request.batch,   request.degrees.tensor,    request.micro_batches > 1,
-                        request.context, request.sequence_parallel, request.expert};
+    const KernelCut cut{request.batch,
+                        request.degrees.tensor,
+                        request.micro_batches > 1,
+                        request.context,
+                        request.sequence_parallel,
+                        request.expert,
+                        request.overlap_tensor ? request.degrees.tensor : 1};
     LayerTimes times;
     for (const LayerCost& layer : model.layers) {
         LayerKernels kernels = layer_kernels(clock, model, layer, cut);
@@ -28,6 +33,8 @@ LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
         times.scores.push_back(pass(kernels.scores));
         times.scores_back.push_back(pass(kernels.scores_back));
         times.weights.push_back(pass(kernels.weights));
+        times.ends.push_back({pass(kernels.ends.first), pass(kernels.ends.last)});
+        times.ends_back.push_back({pass(kernels.ends_back.first), pass(kernels.ends_back.last)});
         times.whole_s += kernels.forward.device_s + kernels.backward.device_s;
         times.shared_s += kernels.forward.shared_s + kernels.backward.shared_s;
     }

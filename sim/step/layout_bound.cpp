@@ -61,6 +61,7 @@ public:
     }
 
     Duration run() {
+        if (work_.pipeline(micro_batches_).copies() > 1) return longest_computing();
         for (bool moved = true; moved;) {
             moved = false;
             for (std::size_t p = 0; p < lists_.size(); ++p) {
@@ -78,6 +79,26 @@ public:
     }
 
 private:
+    // Of passes side by side no order is followed: what each worker computes.
+    Duration longest_computing() {
+        Duration longest;
+        for (std::size_t p = 0; p < lists_.size(); ++p) {
+            Duration all;
+            for (const PipelinePass& pass : lists_[p]) {
+                double share = 0;
+                for (const ModelBlock& block : work_.blocks_of(pass)) share += block.share;
+                const auto rank =
+                    static_cast<std::size_t>(work_.rank(0, 0, static_cast<std::int32_t>(p)));
+                // Blocks are rounded to nanoseconds, each by itself.
+                const auto blocks = static_cast<std::int64_t>(work_.blocks_of(pass).size());
+                const Duration whole = at_least(share * to_seconds(job_.compute[rank]));
+                all += std::max(whole - nanoseconds(blocks), Duration{});
+            }
+            longest = std::max(longest, all);
+        }
+        return longest + longest_update();
+    }
+
     using End = std::optional<Duration>;
     End& end_of(const PipelinePass& pass, std::int32_t stage) {
         const auto row =
@@ -101,9 +122,16 @@ private:
         return workers;
     }
     std::vector<DeviceId> those_who_send(std::size_t p, ExchangeKind kind) const {
-        if (kind == ExchangeKind::tensor_all_reduce) return tensor_group(p);
+        if (kind == ExchangeKind::tensor_all_reduce || kind == ExchangeKind::tensor_gather ||
+            kind == ExchangeKind::tensor_scatter) {
+            return tensor_group(p);
+        }
         if (kind == ExchangeKind::context_ring) return context_group(p);
-        return work_.holders_of(job_.workers, 0, static_cast<std::int32_t>(p));
+        const auto stage_rank = static_cast<std::int32_t>(p);
+        if (kind == ExchangeKind::token_all_to_all) {
+            return work_.expert_groups(job_.workers, 0, stage_rank).front();
+        }
+        return work_.holders_of(job_.workers, 0, stage_rank);
     }
 
     // Whether the next pass of a pipeline rank could be played: what it needs is known.
@@ -123,9 +151,7 @@ private:
         }
         if (work_.degrees.pipeline > 1) launched_[p] = std::max(launched_[p], now);
         const StageWork& stage = work_.stages[static_cast<std::size_t>(pass.stage)];
-        const std::vector<ModelBlock>& blocks = pass.forward   ? stage.forward
-                                                : pass.weights ? stage.weights
-                                                               : stage.backward;
+        const std::vector<ModelBlock>& blocks = work_.blocks_of(pass);
         const std::vector<BlockTime>& times = times_of(p, pass, blocks);
         double before = -1;
         for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -160,7 +186,7 @@ private:
         Duration compute;  // of the slowest of the cell
         Duration launch;
         Duration exchange;
-        bool beside = false;  // it is exchanged while it computes
+        std::optional<ExchangeKind> beside;  // it is exchanged while it computes
     };
 
     // Reckoned once: passes of all micro-batches have the same blocks.
@@ -179,7 +205,7 @@ private:
             BlockTime& time = times.emplace_back();
             time.compute = Duration::of(round_nearest(block.share * pace_ns));
             time.launch = Duration::of(round_nearest(block.launch_share * pace_ns));
-            time.beside = block.exchange == ExchangeKind::context_ring;
+            if (block.exchange && is_beside(*block.exchange)) time.beside = *block.exchange;
             if (!block.exchange || (block.bytes == Bytes{} && !time.beside)) continue;
             const bool sums = *block.exchange == ExchangeKind::tensor_all_reduce ||
                               *block.exchange == ExchangeKind::all_reduce;
@@ -196,7 +222,8 @@ private:
         now = std::max(now + time.compute, launched_[p]);
         computed_ = now;
         if (!time.beside) return now + time.exchange;
-        const Duration last = Duration::of((now - begin).raw() / work_.context);
+        // The first part of a scatter, or the last one of what comes.
+        const Duration last = Duration::of((now - begin).raw() / work_.parts(*time.beside));
         computed_ = std::max(now, begin + time.exchange + last);
         return computed_;
     }
@@ -212,9 +239,8 @@ private:
     }
 
     bool gives_gradients(const PipelinePass& pass) const {
-        const bool apart = work_.schedule == PipelineKind::zero_bubble;
         const bool sends = work_.sends_every_pass || pass.micro_batch + 1 == micro_batches_;
-        return !pass.forward && pass.weights == apart && sends;
+        return work_.gives_gradients(pass) && sends;
     }
 
     // The block is computed: which buckets are ready, as LayoutPlayer::gradients_ready() has it.
@@ -267,12 +293,12 @@ private:
                                work_.exchange_collective == policies::Collective::ring);
         double each = in_rings ? 2 * (ranks - 1) / ranks : 1;
         double into_machine = here < ranks ? each : 0;
-        if (kind == ExchangeKind::all_to_all) {
+        if (kind == ExchangeKind::all_to_all || kind == ExchangeKind::token_all_to_all) {
             each = (ranks - 1) / ranks;
             into_machine = here * (ranks - here) / ranks;
         }
         if (kind == ExchangeKind::all_gather || kind == ExchangeKind::reduce_scatter ||
-            kind == ExchangeKind::context_ring) {
+            is_beside(kind)) {
             each = ranks - 1;
             into_machine = ranks - here;
         }
@@ -295,10 +321,11 @@ private:
         NcclCollective collective = NcclCollective::all_reduce;
         Bytes buffer = size;
         if (kind == ExchangeKind::all_gather || kind == ExchangeKind::reduce_scatter ||
-            kind == ExchangeKind::context_ring) {
+            is_beside(kind)) {
+            const bool scatters =
+                kind == ExchangeKind::reduce_scatter || kind == ExchangeKind::tensor_scatter;
             buffer = static_cast<std::int64_t>(workers.size()) * size;
-            collective = kind == ExchangeKind::reduce_scatter ? NcclCollective::reduce_scatter
-                                                              : NcclCollective::all_gather;
+            collective = scatters ? NcclCollective::reduce_scatter : NcclCollective::all_gather;
         }
         NcclPlace place = nccl_place(topology_, routes_, workers, job_.name);
         place.ring_only = job_.nccl_ring_only;

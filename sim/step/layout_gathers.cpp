@@ -22,8 +22,8 @@ void LayoutPlayer::place_gathers(ClusterNetwork& network) {
         std::vector<Bytes> parts;
         for (const PipelinePass& pass : passes_[static_cast<std::size_t>(p)]) {
             if (pass.weights) continue;
-            INVARIANT(gathers(blocks_of(pass).front()));
-            for (const ModelBlock& block : blocks_of(pass)) {
+            INVARIANT(gathers(work_.blocks_of(pass).front()));
+            for (const ModelBlock& block : work_.blocks_of(pass)) {
                 if (gathers(block)) parts.push_back(block.gathered);
             }
         }

@@ -64,14 +64,13 @@ Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const Lay
 // The most micro-batches whose activations a worker keeps at once, of each of its chunks.
 std::vector<std::int64_t> most_kept(const LayoutRequest& request, std::int32_t stage_rank) {
     const PipelineSpec spec = request.pipeline();
-    std::vector<std::int64_t> kept(static_cast<std::size_t>(request.chunks));
+    std::vector<std::int64_t> kept(static_cast<std::size_t>(spec.chunks * spec.copies()));
     std::vector<std::int64_t> most = kept;
     std::int64_t all = 0;
     std::int64_t most_of_all = 0;
     for (const PipelinePass& pass : pipeline_passes(spec, stage_rank)) {
         const auto chunk = static_cast<std::size_t>(pass.stage / request.degrees.pipeline);
-        const bool apart = spec.kind == PipelineKind::zero_bubble;
-        const std::int64_t more = pass.forward ? 1 : apart && !pass.weights ? 0 : -1;
+        const std::int64_t more = pass.forward ? 1 : pass.inputs ? 0 : -1;
         kept[chunk] += more;
         all += more;
         if (all > most_of_all) {
@@ -125,9 +124,10 @@ LayoutMemory layout_memory(const ModelProfile& model, const LayoutRequest& reque
         const std::vector<std::int64_t> most = most_kept(request, rank);
         std::vector<LayerRange> held;
         for (std::size_t chunk = 0; chunk < most.size(); ++chunk) {
-            const LayerRange& range =
-                ranges[static_cast<std::size_t>(rank) +
-                       chunk * static_cast<std::size_t>(request.degrees.pipeline)];
+            std::size_t stage = static_cast<std::size_t>(rank) +
+                                chunk * static_cast<std::size_t>(request.degrees.pipeline);
+            if (stage >= ranges.size()) stage = ranges.size() - 1 - static_cast<std::size_t>(rank);
+            const LayerRange& range = ranges[stage];
             held.push_back(range);
             const Kept kept = kept_by_stage(model, range, request, rule);
             all_kept += request.batch * (most[chunk] * kept.each);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -23,14 +24,15 @@ void check_experts(const ModelProfile& model, const LayoutRequest& request,
         refuse(fmt::format("{} has {} experts a block: no multiple of expert {}", model.name,
                            experts, request.expert));
     }
-    if (request.expert != request.holders()) {
+    if (!divides_holders(request.expert, request)) {
         refuse(
-            fmt::format("experts are divided among all replicas: expected expert 1 or {}, "
-                        "found {}",
-                        request.holders(), request.expert));
+            fmt::format("experts are divided among context groups or within one: expected a "
+                        "divisor of context {} x data {} that is a divisor or a multiple of "
+                        "context, found {}",
+                        request.context, request.degrees.data, request.expert));
     }
-    if (request.degrees.tensor > 1 || request.context > 1 || request.shard != Shard::none) {
-        refuse("with experts divided, expected tensor 1, context 1 and \"shard\": \"none\"");
+    if (request.shard != Shard::none) {
+        refuse("with experts divided, expected \"shard\": \"none\"");
     }
 }
 
@@ -45,6 +47,12 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
         refuse("\"split_dense\" divides parameters already: expected \"shard\": \"none\"");
     }
     check_experts(model, request, where);
+    if (request.schedule == PipelineKind::dual_pipe &&
+        (request.context > 1 || request.overlap_tensor || request.shard != Shard::none)) {
+        refuse(
+            "with \"dual_pipe\", expected context 1, no \"overlap_tensor\" and "
+            "\"shard\": \"none\"");
+    }
     if (!model.transformer) {
         if (request.shard == Shard::parameters) {
             refuse(
@@ -52,11 +60,14 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
                             "expected \"optimiser\" or \"gradients\"",
                             model.name));
         }
-        if (cut || request.recompute || request.recompute_scores) {
+        if (cut || request.recompute || request.recompute_scores || request.overlap_tensor) {
             refuse(fmt::format("only transformers are cut or computed again, and {} is none",
                                model.name));
         }
         return;
+    }
+    if (request.overlap_tensor && !(request.sequence_parallel && degrees.tensor > 1)) {
+        refuse("\"overlap_tensor\" goes with \"sequence_parallel\": true and tensor above 1");
     }
     const TransformerShape& shape = *model.transformer;
     if (request.recompute_scores && shape.flash) {
@@ -100,13 +111,15 @@ public:
             for (std::size_t i = unit.begin; i < unit.end; ++i) forward_layer(layers[i]);
             stage_.forward[first].gathered = part_of(unit);
         }
-        std::vector<LayerRange> units = layer_units(model_, range);
-        for (const LayerRange& unit : units | std::views::reverse) {
-            const std::size_t first = stage_.backward.size();
-            backward_unit(unit, range);
-            stage_.backward[first].gathered = part_of(unit);
+        apart_ = request_.schedule == PipelineKind::zero_bubble;
+        if (request_.schedule == PipelineKind::dual_pipe) {
+            apart_ = true;
+            backward_pass(range);
+            stage_.inputs = std::exchange(stage_.backward, {});
+            apart_ = false;
+            flops_back_ = 0;
         }
-        stage_.backward.back().gradients_ready = 1;
+        backward_pass(range);
         if (!stage_.weights.empty()) stage_.weights.back().gradients_ready = 1;
         if (model_.transformer) stage_.activations = handed_on();
         make_buckets(range);
@@ -114,6 +127,16 @@ public:
     }
 
 private:
+    void backward_pass(const LayerRange& range) {
+        const std::vector<LayerRange> units = layer_units(model_, range);
+        for (const LayerRange& unit : units | std::views::reverse) {
+            const std::size_t first = stage_.backward.size();
+            backward_unit(unit, range);
+            stage_.backward[first].gathered = part_of(unit);
+        }
+        stage_.backward.back().gradients_ready = 1;
+    }
+
     void backward_unit(const LayerRange& unit, const LayerRange& range) {
         const std::vector<LayerCost>& layers = model_.layers;
         for (std::size_t i = unit.end; i-- > unit.begin;) {
@@ -134,9 +157,15 @@ private:
     }
 
     void make_buckets(const LayerRange& range) {
-        const ModelProfile held = piece_of(model_, range, request_);
+        const ModelProfile held = piece_of(model_, range, request_, TensorSums::by_all);
         if (request_.shard != Shard::parameters && !held.tensors.empty()) {
             stage_.buckets = gradient_buckets(held, request_.buckets, request_.value_bytes, where_);
+        }
+        const ModelProfile own = piece_of(model_, range, request_, TensorSums::by_some);
+        const bool twice = request_.pipeline().copies() > 1;
+        if (!own.tensors.empty() && (twice || request_.expert < request_.holders())) {
+            stage_.expert_buckets =
+                gradient_buckets(own, request_.buckets, request_.value_bytes, where_);
         }
         if (request_.shard == Shard::none || request_.holders() == 1) return;
         for (GradientBucket& bucket : stage_.buckets) {
@@ -187,7 +216,7 @@ private:
         if (times_ == nullptr) {
             const TransformerShape& shape = *model_.transformer;
             const auto sequence = static_cast<double>(shape.sequence_length);
-            const double flops = 4 * sequence * sequence * static_cast<double>(shape.hidden);
+            const double flops = 4 * sequence * sequence * static_cast<double>(shape.queries());
             block.share = (forward ? 1 : 2) * flops / flops_ / 3 / ranks();
             return block;
         }
@@ -210,6 +239,59 @@ private:
             (forward ? 2 : 4) * (request_.value_bytes * bytes(tokens * heads * shape.head()));
     }
 
+    // Of the first or last product of a half of a block, its first two thirds forward and back.
+    ModelBlock product_of(const LayerCost& layer, bool forward, bool first) const {
+        ModelBlock block;
+        if (times_ == nullptr) {
+            const TransformerShape& shape = *model_.transformer;
+            const std::int64_t inner = (shape.gated ? 2 : 1) * shape.inner();
+            const std::int64_t heads = shape.queries() + 2 * shape.kv() * shape.head();
+            const std::int64_t width = is_attention(layer) ? (first ? heads : shape.queries())
+                                                           : (first ? inner : shape.inner());
+            const double flops = 2 * static_cast<double>(shape.hidden * width) *
+                                 static_cast<double>(shape.sequence_length);
+            block.share = (forward ? 1 : 2) * flops / flops_ / 3 / ranks();
+            return block;
+        }
+        const auto index = static_cast<std::size_t>(&layer - model_.layers.data());
+        const LayerTimes::Ends& ends = (forward ? times_->ends : times_->ends_back)[index];
+        const LayerTimes::Pass& pass = first ? ends.first : ends.last;
+        block.share = pass.device_s / times_->whole_s;
+        block.launch_share = pass.launch_s / times_->whole_s;
+        return block;
+    }
+
+    bool overlaps(const LayerCost& layer) const {
+        return request_.overlap_tensor && (is_attention(layer) || is_feed_forward(layer)) &&
+               !has_experts_elsewhere(layer);
+    }
+    // Forward: what is gathered beside the first product, what is scattered beside the last one.
+    // Backward the reverse; gradients of weights stay in the middle if they are a pass of their
+    // own.
+    void add_beside(std::vector<ModelBlock>& blocks, ModelBlock whole, const LayerCost& layer,
+                    bool forward) const {
+        const double kept = apart_ && !forward ? 0.5 : 1;
+        ModelBlock begin = product_of(layer, forward, forward);
+        ModelBlock end = product_of(layer, forward, !forward);
+        for (ModelBlock* product : {&begin, &end}) {
+            product->share *= kept;
+            product->launch_share *= kept;
+            product->bytes = handed_on();
+            whole.share -= product->share;
+            whole.launch_share -= product->launch_share;
+        }
+        begin.exchange = ExchangeKind::tensor_gather;
+        begin.gradients_ready = blocks.empty() ? 0 : blocks.back().gradients_ready;
+        end.exchange = ExchangeKind::tensor_scatter;
+        end.gradients_ready = whole.gradients_ready;
+        whole.exchange.reset();
+        whole.bytes = {};
+        whole.gradients_ready = begin.gradients_ready;
+        blocks.push_back(begin);
+        add_blocks(blocks, whole, layer, forward);
+        blocks.push_back(end);
+    }
+
     // Of attention, scores are a block of their own where tokens are divided.
     void add_blocks(std::vector<ModelBlock>& blocks, ModelBlock whole, const LayerCost& layer,
                     bool forward) const {
@@ -224,18 +306,36 @@ private:
         blocks.push_back(whole);
     }
 
+    bool has_experts_elsewhere(const LayerCost& layer) const {
+        return request_.expert > 1 && is_feed_forward(layer);
+    }
+    // Of tokens as often as they are sent to experts.
+    Bytes taken(Bytes tokens) const { return model_.transformer->experts_per_token * tokens; }
+
     void reduce_activations(ModelBlock& block, const LayerCost& layer) const {
         if (request_.degrees.tensor == 1 || !(is_attention(layer) || is_feed_forward(layer)))
             return;
-        block.exchange = ExchangeKind::tensor_all_reduce;
         block.bytes = activations();
+        if (has_experts_elsewhere(layer)) {
+            if (!request_.sequence_parallel) return;  // after they are back
+            block.bytes = taken(activations());
+        }
+        block.exchange = ExchangeKind::tensor_all_reduce;
     }
-    // Of a block's experts, on other ranks: each token to those that it takes, or back.
-    void exchange_tokens(std::vector<ModelBlock>& blocks, const LayerCost& layer,
-                         double gradients_ready) const {
-        if (request_.expert == 1 || !is_feed_forward(layer)) return;
-        const Bytes taken = model_.transformer->experts_per_token * activations();
-        blocks.push_back({0, gradients_ready, ExchangeKind::all_to_all, taken});
+    // A layer's block; around it, of experts on other ranks, each token to those that it takes, and
+    // back.
+    void add_layer(std::vector<ModelBlock>& blocks, const ModelBlock& block, const LayerCost& layer,
+                   bool forward, double before) const {
+        if (overlaps(layer)) return add_beside(blocks, block, layer, forward);
+        if (!has_experts_elsewhere(layer)) return add_blocks(blocks, block, layer, forward);
+        const ModelBlock tokens{0, before, ExchangeKind::token_all_to_all, taken(handed_on())};
+        blocks.push_back(tokens);
+        add_blocks(blocks, block, layer, forward);
+        blocks.push_back(tokens);
+        blocks.back().gradients_ready = block.gradients_ready;
+        if (request_.degrees.tensor == 1 || request_.sequence_parallel) return;
+        blocks.push_back(
+            {0, block.gradients_ready, ExchangeKind::tensor_all_reduce, activations()});
     }
     Bytes values(std::int64_t count) const {
         return request_.batch * (request_.value_bytes * bytes(count));
@@ -254,18 +354,14 @@ private:
             block.exchange = ExchangeKind::all_to_all;
             block.bytes = values(dense.outputs);
         }
-        exchange_tokens(stage_.forward, layer, 0);
-        add_blocks(stage_.forward, block, layer, true);
-        exchange_tokens(stage_.forward, layer, 0);
+        add_layer(stage_.forward, block, layer, true, 0);
     }
 
     void again(const LayerCost& layer) {
         ModelBlock block = block_of(layer, true);
         block.gradients_ready = ready();
         reduce_activations(block, layer);
-        exchange_tokens(stage_.backward, layer, ready());
-        add_blocks(stage_.backward, block, layer, true);
-        exchange_tokens(stage_.backward, layer, ready());
+        add_layer(stage_.backward, block, layer, true, ready());
     }
 
     // Scores, softmax and the weighted sum.
@@ -296,7 +392,7 @@ private:
         flops_back_ += layer.forward_flops;
         ModelBlock block = block_of(layer, false);
         block.gradients_ready = ready();
-        if (request_.schedule == PipelineKind::zero_bubble) split_off_weights(block, layer);
+        if (apart_) split_off_weights(block, layer);
         reduce_activations(block, layer);
         if (request_.synchronised_norm && norm_channels(layer) > 0) {
             block.exchange = ExchangeKind::all_reduce;
@@ -308,9 +404,7 @@ private:
             block.exchange = ExchangeKind::reduce_scatter;
             block.bytes = values(dense.inputs);
         }
-        exchange_tokens(stage_.backward, layer, before);
-        add_blocks(stage_.backward, block, layer, false);
-        exchange_tokens(stage_.backward, layer, ready());
+        add_layer(stage_.backward, block, layer, false, before);
     }
 
     double ready() const { return stage_flops_ > 0 ? flops_back_ / stage_flops_ : 0; }
@@ -321,6 +415,7 @@ private:
     const LayerTimes* times_;
     double flops_ = 0;        // of the model
     double stage_flops_ = 0;  // forward, of the stage
+    bool apart_ = false;      // gradients of weights are a pass of their own
     double flops_back_ = 0;   // of these, of the layers whose backward pass is over
     StageWork stage_;
 };
@@ -339,10 +434,46 @@ std::vector<DeviceId> LayoutWork::holders_of(std::span<const DeviceId> workers, 
     return all;
 }
 
+std::vector<std::vector<DeviceId>> LayoutWork::expert_groups(std::span<const DeviceId> workers,
+                                                             std::int32_t tensor,
+                                                             std::int32_t stage_rank) const {
+    const std::vector<DeviceId> all = holders_of(workers, tensor, stage_rank);
+    std::vector<std::vector<DeviceId>> groups(static_cast<std::size_t>(holders() / expert));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        groups[i / static_cast<std::size_t>(expert)].push_back(all[i]);
+    }
+    return groups;
+}
+
+std::vector<DeviceId> LayoutWork::adders_of(std::span<const DeviceId> workers, std::int32_t tensor,
+                                            std::int32_t stage_rank) const {
+    std::vector<DeviceId> all = holders_of(workers, tensor, stage_rank);
+    const PipelineSpec spec = pipeline(1);
+    if (spec.copies() == 1) return all;
+    const std::vector<DeviceId> again =
+        holders_of(workers, tensor, spec.worker_of(stage_rank + spec.workers));
+    all.insert(all.end(), again.begin(), again.end());
+    return all;
+}
+
+std::vector<std::vector<DeviceId>> LayoutWork::experts_adders(std::span<const DeviceId> workers,
+                                                              std::int32_t tensor,
+                                                              std::int32_t stage_rank) const {
+    const std::vector<DeviceId> all = adders_of(workers, tensor, stage_rank);
+    std::vector<std::vector<DeviceId>> groups(static_cast<std::size_t>(expert));
+    for (std::size_t i = 0; i < all.size(); ++i) groups[i % groups.size()].push_back(all[i]);
+    return groups;
+}
+
+bool divides_holders(std::int64_t expert, const LayoutRequest& request) {
+    const std::int64_t context = request.context;
+    return request.holders() % expert == 0 && (expert % context == 0 || context % expert == 0);
+}
+
 bool LayoutRequest::is_plain() const {
     return degrees.tensor == 1 && degrees.pipeline == 1 && context == 1 && chunks == 1 &&
-           !recompute && !recompute_scores && !sequence_parallel && !synchronised_norm &&
-           !split_dense && shard == Shard::none && expert == 1;
+           !recompute && !recompute_scores && !sequence_parallel && !overlap_tensor &&
+           !synchronised_norm && !split_dense && shard == Shard::none && expert == 1;
 }
 
 LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
@@ -363,13 +494,21 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     LayoutWork work;
     work.degrees = request.degrees;
     work.context = request.context;
+    work.expert = request.expert;
+    work.overlaps_tensor = request.overlap_tensor;
     work.schedule = request.schedule;
     work.chunks = request.chunks;
     work.prefetch = request.prefetch;
     work.sends_every_pass = request.shard == Shard::gradients || request.shard == Shard::parameters;
-    for (const LayerRange& range : stage_ranges(model, request.degrees.pipeline * request.chunks)) {
-        const std::size_t rank =
-            work.stages.size() % static_cast<std::size_t>(request.degrees.pipeline);
+    const PipelineSpec spec = request.pipeline();
+    std::vector<LayerRange> ranges = stage_ranges(model, spec.workers * spec.chunks);
+    if (spec.copies() > 1) {
+        const std::vector<LayerRange> again = ranges;
+        ranges.insert(ranges.end(), again.begin(), again.end());
+    }
+    for (const LayerRange& range : ranges) {
+        const auto stage = static_cast<std::int32_t>(work.stages.size());
+        const auto rank = static_cast<std::size_t>(spec.worker_of(stage));
         work.stages.push_back(StageMaker(model, request, where, times).make(range));
         work.update_shares.resize(std::max(work.update_shares.size(), rank + 1));
         const std::int64_t held = parameters_held(model, range, request);

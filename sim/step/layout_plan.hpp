@@ -17,7 +17,11 @@
 // Ranks of an expert group have a part of each block's experts (GShard: Lepikhin et al., ICLR
 // 2021): tokens go to those that they take and come back, in an all-to-all before the inner layer
 // and one after it, backward the same; each expert is taken as often as the others. The group is
-// all replicas, so gradients of experts are complete where they are, and not sent.
+// so many of a parameter's holders() that follow each other, as of Megatron Core's: whole context
+// groups, or parts of one. Gradients of experts are added up by those who have the same ones. In a
+// tensor group experts are cut as other matrices are, and each rank sends for itself: what it has
+// of the tokens where they are divided by them (sequence_parallel), and then gathers and scatters
+// those that have come; else all, and sums are all-reduced after they are back.
 //
 // Networks of images may have two other things:
 //   synchronised_norm  a batch normalisation all-reduces a mean and a variance a channel and its
@@ -60,11 +64,12 @@ struct LayoutRequest {
     std::int64_t recompute_blocks = 0;  // so many of a stage, its first; 0: all
     bool recompute_scores = false;      // attention's, of blocks that are not computed again
     bool sequence_parallel = false;     // what a tensor group does not divide, it divides by tokens
+    bool overlap_tensor = false;        // and gathers and scatters in pieces beside its products
     bool synchronised_norm = false;
     bool split_dense = false;
     Shard shard = Shard::none;
     std::int32_t prefetch = 1;  // units of parameters that are gathered ahead
-    std::int32_t expert = 1;    // ranks that divide each block's experts: 1, or all holders()
+    std::int32_t expert = 1;    // ranks that divide each block's experts, of holders()
     std::int64_t value_bytes = 4;
     BucketRule buckets;
 
@@ -74,6 +79,9 @@ struct LayoutRequest {
     std::int64_t holders() const { return std::int64_t{context} * degrees.data; }  // of a parameter
     bool is_plain() const;  // every worker does the same, and nothing is sent but gradients
 };
+
+// Whether so many of a parameter's holders can divide experts: whole context groups, or a part.
+bool divides_holders(std::int64_t expert, const LayoutRequest& request);
 
 // Of each of a model's layers, on one worker: what the device takes, and the host to launch it.
 struct LayerTimes {
@@ -86,8 +94,14 @@ struct LayerTimes {
     std::vector<Pass> scores;       // of forward: attention between queries, keys and values
     std::vector<Pass> scores_back;  // of backward
     std::vector<Pass> weights;      // of backward: gradients of weights
-    double whole_s = 0;             // of the device, both passes of all layers
-    double shared_s = 0;            // the same on a device that others share (KernelSum)
+    struct Ends {                   // products with what a tensor group gathers or adds up
+        Pass first;
+        Pass last;
+    };
+    std::vector<Ends> ends;       // of forward
+    std::vector<Ends> ends_back;  // of backward
+    double whole_s = 0;           // of the device, both passes of all layers
+    double shared_s = 0;          // the same on a device that others share (KernelSum)
 };
 
 // InputError(WHERE …) if the model cannot be cut so. With `times`, blocks are shares of their

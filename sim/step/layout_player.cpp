@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/invariant.hpp"
@@ -13,18 +14,20 @@ namespace ukemi::sim {
 namespace {
 
 constexpr double rounding = 1e-9;  // of shares
-
-bool is_of_a_cell(ExchangeKind kind) {
-    return kind == ExchangeKind::tensor_all_reduce || kind == ExchangeKind::context_ring;
-}
-
-std::string name_of(const PipelinePass& pass, std::int32_t chunks, std::int32_t workers) {
-    const char* way = pass.forward ? "forward" : pass.weights ? "weights" : "backward";
-    if (chunks == 1) return fmt::format("{} {}", way, pass.micro_batch);
-    return fmt::format("{} {} chunk {}", way, pass.micro_batch, pass.stage / workers);
-}
+constexpr std::size_t of_all = 0;  // sets of gradients
+constexpr std::size_t of_experts = 1;
+constexpr int sender_bits = 32;  // of a sender's own tokens
 
 }  // namespace
+
+std::string LayoutPlayer::name_of(const PipelinePass& pass) const {
+    const char* way = pass.forward ? "forward" : pass.weights ? "weights" : "backward";
+    if (spec_.copies() > 1 && pass.stage >= spec_.workers) {
+        return fmt::format("{} {} the other way", way, pass.micro_batch);
+    }
+    if (spec_.chunks == 1) return fmt::format("{} {}", way, pass.micro_batch);
+    return fmt::format("{} {} chunk {}", way, pass.micro_batch, pass.stage / spec_.workers);
+}
 
 LayoutPlayer::LayoutPlayer(StepHost& host, const StepJob& job, const StepOptions& options)
     : StepPlayer(host, job, options),
@@ -33,10 +36,11 @@ LayoutPlayer::LayoutPlayer(StepHost& host, const StepJob& job, const StepOptions
       micro_batches_(static_cast<std::int32_t>(job.accumulation)) {
     const policies::Layout& degrees = work_.degrees;
     INVARIANT(static_cast<std::size_t>(work_.workers()) == job.workers.size());
-    INVARIANT(static_cast<std::int32_t>(work_.stages.size()) == degrees.pipeline * work_.chunks);
-    const PipelineSpec spec = work_.pipeline(micro_batches_);
-    check_pipeline(spec, job.name);
-    for (std::int32_t p = 0; p < degrees.pipeline; ++p) passes_.push_back(pipeline_passes(spec, p));
+    spec_ = work_.pipeline(micro_batches_);
+    INVARIANT(static_cast<std::int32_t>(work_.stages.size()) == spec_.stages());
+    check_pipeline(spec_, job.name);
+    for (std::int32_t p = 0; p < degrees.pipeline; ++p)
+        passes_.push_back(pipeline_passes(spec_, p));
     place(host);
     place_exchanges(host.network());
     place_gradients(host);
@@ -70,7 +74,9 @@ void LayoutPlayer::place(StepHost& host) {
     };
     for (std::int32_t p = 0; p < degrees.pipeline; ++p) {
         for (std::int32_t d = 0; d < degrees.data; ++d) {
-            cells_.push_back({d, p, State::waiting, 0, 0, {}, {}, {}, {}, {}, 0, 0});
+            cells_.emplace_back();
+            cells_.back().replica = d;
+            cells_.back().stage_rank = p;
             place_cell(network, cell_workers(d, p));
             if (degrees.pipeline == 1) continue;
             forward_.push_back(towards(d, p, (p + 1) % degrees.pipeline));
@@ -94,8 +100,17 @@ void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceI
             }
         }
     }
+    if (work_.overlaps_tensor) {
+        auto& gathers = beside_[ExchangeKind::tensor_gather].emplace_back();
+        auto& scatters = beside_[ExchangeKind::tensor_scatter].emplace_back();
+        for (std::size_t first = 0; first < workers.size(); first += tensor) {
+            const auto group = std::span(workers).subspan(first, tensor);
+            gathers.push_back(placed_parts(network, ExchangeKind::all_gather, job(), group));
+            scatters.push_back(placed_parts(network, ExchangeKind::reduce_scatter, job(), group));
+        }
+    }
     if (work_.context == 1) return;
-    std::vector<PlacedCollective>& placed = rings_.emplace_back();
+    std::vector<PlacedCollective>& placed = beside_[ExchangeKind::context_ring].emplace_back();
     for (std::size_t t = 0; t < tensor; ++t) {
         std::vector<DeviceId> ring;
         for (std::size_t i = t; i < workers.size(); i += tensor) ring.push_back(workers[i]);
@@ -103,41 +118,52 @@ void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceI
     }
 }
 
-void LayoutPlayer::place_exchanges(ClusterNetwork& network) {
-    const auto place_kind = [&](const ModelBlock& block) {
-        if (!block.exchange || is_of_a_cell(*block.exchange)) return;
-        INVARIANT(work_.cell() == 1);
-        std::vector<PlacedCollective>& placed = between_[*block.exchange];
-        if (!placed.empty() || work_.degrees.data == 1) return;
-        for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
-            placed.push_back(placed_exchange(network, *block.exchange, job(), holders(0, p)));
-        }
-    };
-    for (const StageWork& stage : work_.stages) {
-        for (const ModelBlock& block : stage.forward) place_kind(block);
-        for (const ModelBlock& block : stage.backward) place_kind(block);
-    }
+const std::vector<GradientBucket>& LayoutPlayer::buckets_of(std::size_t set,
+                                                            std::size_t stage) const {
+    return set == of_all ? work_.stages[stage].buckets : work_.stages[stage].expert_buckets;
 }
 
-void LayoutPlayer::place_gradients(StepHost& host) {
-    first_bucket_.resize(work_.stages.size());
+void LayoutPlayer::list_buckets(std::size_t set) {
+    GradientSet& gradients = gradients_[set];
+    gradients.first.resize(work_.stages.size());
     for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
-        std::vector<GradientBucket>& all = buckets_.emplace_back();
+        std::vector<GradientBucket>& all = gradients.buckets.emplace_back();
         for (std::size_t stage = static_cast<std::size_t>(p); stage < work_.stages.size();
              stage += static_cast<std::size_t>(work_.degrees.pipeline)) {
-            first_bucket_[stage] = all.size();
-            const std::vector<GradientBucket>& buckets = work_.stages[stage].buckets;
+            gradients.first[stage] = all.size();
+            // Copies are added up with the stage itself.
+            if (spec_.copies() > 1 && stage >= passes_.size()) {
+                gradients.first[stage] = gradients.first[stage - passes_.size()];
+                continue;
+            }
+            const std::vector<GradientBucket>& buckets = buckets_of(set, stage);
             const std::int32_t times = work_.sends_every_pass ? micro_batches_ : 1;
             for (std::int32_t i = 0; i < times; ++i) {
                 all.insert(all.end(), buckets.begin(), buckets.end());
             }
         }
     }
-    if (work_.holders() == 1) return;
+}
+
+void LayoutPlayer::place_gradients(StepHost& host) {
+    if (work_.adders() == 1) return;
+    list_buckets(of_all);
+    place_senders(host, of_all);
+    if (work_.expert == 1 || work_.expert == work_.adders()) return;
+    list_buckets(of_experts);
+    place_senders(host, of_experts);
+}
+
+void LayoutPlayer::place_senders(StepHost& host, std::size_t set) {
     for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
         std::vector<std::vector<DeviceId>> groups;
         for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
-            groups.push_back(holders(t, p));
+            if (set == of_all) {
+                groups.push_back(work_.adders_of(job().workers, t, p));
+                continue;
+            }
+            std::ranges::move(work_.experts_adders(job().workers, t, p),
+                              std::back_inserter(groups));
         }
         Duration latency;
         for (const DeviceId worker : std::span(groups[0]).subspan(1)) {
@@ -145,15 +171,23 @@ void LayoutPlayer::place_gradients(StepHost& host) {
         }
         std::vector<GradientLane> lanes = gradient_lanes(host.network(), job(), groups);
         const bool scatters = lanes.size() > scatter_lane;
-        result().collective = (scatters ? lanes[scatter_lane] : lanes.front()).front().name();
+        if (set == of_all) {
+            result().collective = (scatters ? lanes[scatter_lane] : lanes.front()).front().name();
+        }
         for (const GradientLane& lane : lanes) {
             for (const PlacedCollective& one : lane) note_links(one.links());
         }
         const auto number = static_cast<std::uint64_t>(p);
-        senders_.emplace_back(host, *this, job().launch, buckets_[number], std::move(lanes),
-                              groups[0].size(), latency,
-                              token_of(LayoutToken::sender, number << 32));
+        const std::uint64_t sender = number * gradients_.size() + set;
+        gradients_[set].senders.emplace_back(
+            host, *this, job().launch, gradients_[set].buckets[number], std::move(lanes),
+            groups[0].size(), latency, token_of(LayoutToken::sender, sender << sender_bits));
     }
+}
+
+GradientSender& LayoutPlayer::sender_of(std::uint64_t number) {
+    const std::uint64_t sender = number >> sender_bits;
+    return gradients_[sender % gradients_.size()].senders[sender / gradients_.size()];
 }
 
 std::size_t LayoutPlayer::index_of(std::int32_t replica, std::int32_t stage_rank) const {
@@ -168,16 +202,6 @@ std::size_t LayoutPlayer::chunk_of(const PipelinePass& pass) const {
     return static_cast<std::size_t>(pass.stage / work_.degrees.pipeline);
 }
 
-const std::vector<ModelBlock>& LayoutPlayer::blocks_of(const PipelinePass& pass) const {
-    const StageWork& stage = work_.stages[static_cast<std::size_t>(pass.stage)];
-    return pass.forward ? stage.forward : pass.weights ? stage.weights : stage.backward;
-}
-
-bool LayoutPlayer::gives_gradients(const PipelinePass& pass) const {
-    const bool apart = work_.schedule == PipelineKind::zero_bubble;
-    return !pass.forward && pass.weights == apart;
-}
-
 std::size_t LayoutPlayer::slot(std::int32_t replica, bool forward, std::int32_t stage,
                                std::int32_t micro_batch) const {
     const auto stages = static_cast<std::int64_t>(work_.stages.size());
@@ -187,8 +211,9 @@ std::size_t LayoutPlayer::slot(std::int32_t replica, bool forward, std::int32_t 
 
 // Null if it needs nothing from elsewhere: the batch itself, or the worker's own forward pass.
 LayoutPlayer::Input* LayoutPlayer::input_of(const Cell& cell, const PipelinePass& pass) {
-    const auto last = static_cast<std::int32_t>(work_.stages.size()) - 1;
-    if (pass.weights || (pass.forward ? pass.stage == 0 : pass.stage == last)) return nullptr;
+    if (pass.weights || (pass.forward ? spec_.is_first(pass.stage) : spec_.is_last(pass.stage))) {
+        return nullptr;
+    }
     return &inputs_[slot(cell.replica, pass.forward, pass.stage, pass.micro_batch)];
 }
 
@@ -198,20 +223,14 @@ void LayoutPlayer::play_step(Instant begin) {
     for (std::size_t rank = 0; rank < factors.size(); ++rank) {
         pace_ns_[rank] = static_cast<double>(job().compute[rank].raw()) * factors[rank];
     }
-    const auto chunks = static_cast<std::size_t>(work_.chunks);
+    const std::size_t chunks = work_.stages.size() / passes_.size();
     for (Cell& cell : cells_) {
-        cell = {cell.replica,
-                cell.stage_rank,
-                State::waiting,
-                0,
-                0,
-                begin,
-                begin,
-                begin,
-                begin,
-                std::vector<std::size_t>(chunks),
-                0,
-                0};
+        Cell fresh;
+        fresh.replica = cell.replica;
+        fresh.stage_rank = cell.stage_rank;
+        fresh.since = fresh.pass_begin = fresh.launched = fresh.until = begin;
+        for (std::vector<std::size_t>& ready : fresh.buckets_ready) ready.resize(chunks);
+        cell = std::move(fresh);
     }
     for (ParameterGathers& gathers : gathers_) {
         gathers.begin_step();
@@ -221,12 +240,14 @@ void LayoutPlayer::play_step(Instant begin) {
     cells_left_ = cells_.size();
     updating_ = false;
     inputs_.assign(slot(work_.degrees.data, true, 0, 0), {});
-    met_.assign(passes_.size(), {});
-    bucket_left_.clear();
-    for (const std::vector<GradientBucket>& buckets : buckets_) {
-        bucket_left_.emplace_back(buckets.size(), work_.degrees.data);
+    met_.assign(2 * cells_.size(), {});
+    for (GradientSet& set : gradients_) {
+        set.bucket_left.clear();
+        for (const std::vector<GradientBucket>& buckets : set.buckets) {
+            set.bucket_left.emplace_back(buckets.size(), work_.degrees.data * spec_.copies());
+        }
+        for (GradientSender& sender : set.senders) sender.begin_step();
     }
-    for (GradientSender& sender : senders_) sender.begin_step();
     sums_ = {};
     host().wake(*this, begin, token_of(LayoutToken::begin, 0));
 }
@@ -241,7 +262,7 @@ void LayoutPlayer::woken(std::uint64_t token, Instant now) {
             for (std::size_t cell = 0; cell < cells_.size(); ++cell) try_pass(cell, now);
             break;
         case LayoutToken::computed: block_computed(number, now); break;
-        case LayoutToken::sender: senders_[number >> 32].woken(token, now); break;
+        case LayoutToken::sender: sender_of(number).woken(token, now); break;
         case LayoutToken::updated: return updated(now);
         default: INVARIANT(false);
     }
@@ -260,7 +281,7 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             next_block(number, now);
             break;
         }
-        case LayoutToken::met: all_met(static_cast<std::int32_t>(number), now); break;
+        case LayoutToken::met: all_met(number, now); break;
         case LayoutToken::input: {
             inputs_[number].arrived = now;
             // The cell that waits for it, if one does: it is the only one with this slot.
@@ -268,12 +289,13 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             const std::uint64_t row = number / static_cast<std::uint64_t>(micro_batches_);
             const auto stage = static_cast<std::int32_t>(row % stages);
             const auto replica = static_cast<std::int32_t>(row / stages / 2);
-            try_pass(index_of(replica, stage % work_.degrees.pipeline), now);
+            try_pass(index_of(replica, spec_.worker_of(stage)), now);
             break;
         }
-        case LayoutToken::sender: senders_[number >> 32].arrived(token, now); break;
+        case LayoutToken::sender: sender_of(number).arrived(token, now); break;
         case LayoutToken::gathered: gather_arrived(static_cast<std::int32_t>(number), now); break;
         case LayoutToken::shared: return update_arrived(now);
+        case LayoutToken::pair_sent: pair_sent(number / 2, number % 2, now); break;
         default: INVARIANT(false);
     }
     end_if_done(now);
@@ -283,12 +305,15 @@ void LayoutPlayer::try_pass(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
     if (cell.state != State::waiting) return;
     const PipelinePass& pass = pass_of(cell);
+    if (pass.beside_next) return begin_pair(index, now);
     const Input* input = input_of(cell, pass);
     if (input != nullptr && input->arrived == Instant::never()) return;
     count_wait(cell, input, now);
     cell.pass_begin = now;
     cell.block = 0;
-    if (gives_gradients(pass)) cell.buckets_ready[chunk_of(pass)] = 0;
+    if (work_.gives_gradients(pass)) {
+        for (std::vector<std::size_t>& ready : cell.buckets_ready) ready[chunk_of(pass)] = 0;
+    }
     // The host waits for what comes from another stage; else it runs ahead of the device.
     if (work_.degrees.pipeline > 1) cell.launched = std::max(cell.launched, now);
     begin_block(index, now);
@@ -306,8 +331,22 @@ void LayoutPlayer::count_wait(const Cell& cell, const Input* input, Instant now)
 void LayoutPlayer::begin_block(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
     const PipelinePass& pass = pass_of(cell);
-    const ModelBlock& block = blocks_of(pass)[cell.block];
+    const ModelBlock& block = work_.blocks_of(pass)[cell.block];
     if (waits_for_parameters(index, block, now)) return;
+    compute(index, block, now);
+    if (block.exchange && is_beside(*block.exchange) && work_.parts(*block.exchange) > 1) {
+        const bool scatters = *block.exchange == ExchangeKind::tensor_scatter;
+        const Duration all = cell.until - now;
+        const Duration first = Duration::of(all.raw() / work_.parts(*block.exchange));
+        return send_within(index, beside_.at(*block.exchange)[index], block.bytes,
+                           scatters ? now + first : now);
+    }
+    host().wake(*this, cell.until, token_of(LayoutToken::computed, index));
+}
+
+// From now until `until`.
+void LayoutPlayer::compute(std::size_t index, const ModelBlock& block, Instant now) {
+    Cell& cell = cells_[index];
     double slowest_ns = 0;
     for (std::int32_t inner = 0; inner < work_.cell(); ++inner) {
         const auto rank =
@@ -331,10 +370,6 @@ void LayoutPlayer::begin_block(std::size_t index, Instant now) {
     cell.state = State::computing;
     cell.since = now;
     cell.until = now + longest;
-    if (block.exchange == ExchangeKind::context_ring && work_.context > 1) {
-        return send_within(index, rings_[index], block.bytes, now);
-    }
-    host().wake(*this, cell.until, token_of(LayoutToken::computed, index));
 }
 
 // Of a cell: all at once, `left` until they are over.
@@ -347,22 +382,26 @@ void LayoutPlayer::send_within(std::size_t index, const std::vector<PlacedCollec
     }
 }
 
-// Keys and values of the last rank are there: what computes with them is one part of all.
+// Of the last rank, all is there: what computes with that is one part of all.
 void LayoutPlayer::ring_arrived(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
-    const Duration last = Duration::of((cell.until - cell.since).raw() / work_.context);
+    const ExchangeKind kind = *work_.blocks_of(pass_of(cell))[cell.block].exchange;
+    Duration last = Duration::of((cell.until - cell.since).raw() / work_.parts(kind));
+    if (kind == ExchangeKind::tensor_scatter) last = {};
     const Instant end = std::max(cell.until, now + last);
     sums_.exchange += work_.cell() * (end - cell.until);
-    note_span(cell, "wait for keys and values", cell.until, end);
+    const bool ring = kind == ExchangeKind::context_ring;
+    note_span(cell, ring ? "wait for keys and values" : "wait for pieces", cell.until, end);
     host().wake(*this, end, token_of(LayoutToken::computed, index));
 }
 
 void LayoutPlayer::block_computed(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
+    if (cell.pair) return pair_computed(index, now);
     const PipelinePass& pass = pass_of(cell);
-    const ModelBlock& block = blocks_of(pass)[cell.block];
+    const ModelBlock& block = work_.blocks_of(pass)[cell.block];
     gradients_ready(cell, pass, block, now);
-    const bool sends = block.exchange && *block.exchange != ExchangeKind::context_ring;
+    const bool sends = block.exchange && !is_beside(*block.exchange);
     if (sends && block.bytes > Bytes{}) return begin_exchange(index, block, now);
     next_block(index, now);
 }
@@ -370,40 +409,20 @@ void LayoutPlayer::block_computed(std::size_t index, Instant now) {
 void LayoutPlayer::begin_exchange(std::size_t index, const ModelBlock& block, Instant now) {
     Cell& cell = cells_[index];
     const bool within = *block.exchange == ExchangeKind::tensor_all_reduce;
-    if ((within ? work_.degrees.tensor : work_.degrees.data) == 1) return next_block(index, now);
+    const bool tokens = *block.exchange == ExchangeKind::token_all_to_all;
+    const std::int32_t ranks = within   ? work_.degrees.tensor
+                               : tokens ? work_.expert
+                                        : work_.degrees.data;
+    if (ranks == 1) return next_block(index, now);
     cell.state = State::exchanging;
     cell.since = now;
     if (!within) return meet(index, block, now);
     send_within(index, tensor_[index], block.bytes, now);
 }
 
-void LayoutPlayer::meet(std::size_t index, const ModelBlock& block, Instant now) {
-    const std::int32_t stage_rank = cells_[index].stage_rank;
-    const auto number = static_cast<std::size_t>(stage_rank);
-    if (++met_[number].there < work_.degrees.data) return;
-    met_[number].since = now;
-    host().send(*this, between_.at(*block.exchange)[number], block.bytes,
-                now + job().launch.overhead, token_of(LayoutToken::met, number));
-}
-
-void LayoutPlayer::all_met(std::int32_t stage_rank, Instant now) {
-    const Rendezvous met = std::exchange(met_[static_cast<std::size_t>(stage_rank)], {});
-    for (std::int32_t replica = 0; replica < work_.degrees.data; ++replica) {
-        const std::size_t index = index_of(replica, stage_rank);
-        const Cell& cell = cells_[index];
-        sums_.straggler += work_.cell() * (met.since - cell.since);
-        sums_.exchange += work_.cell() * (now - met.since);
-        note_span(cell, "wait for the slowest", cell.since, met.since);
-        note_span(cell, "exchange", met.since, now);
-    }
-    for (std::int32_t replica = 0; replica < work_.degrees.data; ++replica) {
-        next_block(index_of(replica, stage_rank), now);
-    }
-}
-
 void LayoutPlayer::next_block(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
-    const std::vector<ModelBlock>& blocks = blocks_of(pass_of(cell));
+    const std::vector<ModelBlock>& blocks = work_.blocks_of(pass_of(cell));
     if (++cell.block == blocks.size()) return end_pass(index, now);
     if (blocks[cell.block].gathered > Bytes{}) come_to_unit(cell, now);
     begin_block(index, now);
@@ -411,28 +430,35 @@ void LayoutPlayer::next_block(std::size_t index, Instant now) {
 
 void LayoutPlayer::gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
                                    Instant now) {
-    if (!gives_gradients(pass) || senders_.empty()) return;
-    const bool last = pass.micro_batch + 1 == micro_batches_;
-    if (!last && !work_.sends_every_pass) return;
+    const bool last = pass.micro_batch + 1 == spec_.micro_batches_a_way();
+    if (!work_.gives_gradients(pass) || (!last && !work_.sends_every_pass)) return;
+    for (const std::size_t set : {of_all, of_experts}) {
+        if (!gradients_[set].senders.empty()) buckets_ready(cell, pass, block, set, now);
+    }
+}
+
+void LayoutPlayer::buckets_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
+                                 std::size_t set, Instant now) {
+    GradientSet& gradients = gradients_[set];
     const auto stage = static_cast<std::size_t>(pass.stage);
-    const auto number = static_cast<std::size_t>(cell.stage_rank);
-    const std::vector<GradientBucket>& buckets = work_.stages[stage].buckets;
+    const std::size_t number = stage % passes_.size();
+    const std::vector<GradientBucket>& buckets = buckets_of(set, stage);
     const std::size_t first =
-        first_bucket_[stage] +
+        gradients.first[stage] +
         (work_.sends_every_pass ? static_cast<std::size_t>(pass.micro_batch) * buckets.size() : 0);
-    std::size_t& next = cell.buckets_ready[chunk_of(pass)];
+    std::size_t& next = cell.buckets_ready[set][chunk_of(pass)];
     for (; next < buckets.size() && buckets[next].ready <= block.gradients_ready + rounding;
          ++next) {
         const std::size_t bucket = first + next;
-        if (--bucket_left_[number][bucket] > 0) continue;
-        senders_[number].bucket_ready(static_cast<std::uint32_t>(bucket), now);
+        if (--gradients.bucket_left[number][bucket] > 0) continue;
+        gradients.senders[number].bucket_ready(static_cast<std::uint32_t>(bucket), now);
     }
 }
 
 void LayoutPlayer::end_pass(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
     const PipelinePass pass = pass_of(cell);
-    note_span(cell, name_of(pass, work_.chunks, work_.degrees.pipeline), cell.pass_begin, now);
+    note_span(cell, name_of(pass), cell.pass_begin, now);
     cell.since = now;
     const bool last = ++cell.pass == passes_[static_cast<std::size_t>(cell.stage_rank)].size();
     cell.state = last ? State::done : State::waiting;
@@ -443,8 +469,9 @@ void LayoutPlayer::end_pass(std::size_t index, Instant now) {
 }
 
 void LayoutPlayer::hand_on(const Cell& cell, const PipelinePass& pass, Instant now) {
-    const auto last = static_cast<std::int32_t>(work_.stages.size()) - 1;
-    if (pass.weights || (pass.forward ? pass.stage == last : pass.stage == 0)) return;
+    if (pass.weights || (pass.forward ? spec_.is_last(pass.stage) : spec_.is_first(pass.stage))) {
+        return;
+    }
     const std::int32_t next = pass.stage + (pass.forward ? 1 : -1);
     const std::size_t number = slot(cell.replica, pass.forward, next, pass.micro_batch);
     inputs_[number].sent = now;
@@ -452,10 +479,12 @@ void LayoutPlayer::hand_on(const Cell& cell, const PipelinePass& pass, Instant n
     const Bytes size = work_.stages[static_cast<std::size_t>(cut)].activations;
     if (size == Bytes{} || work_.degrees.pipeline == 1) {
         inputs_[number].arrived = now;
-        return try_pass(index_of(cell.replica, next % work_.degrees.pipeline), now);
+        return try_pass(index_of(cell.replica, spec_.worker_of(next)), now);
     }
     const std::size_t from = index_of(cell.replica, cell.stage_rank);
-    host().send(*this, (pass.forward ? forward_ : backward_)[from], size, now,
+    // Forwards on the other way is backwards on this one.
+    const bool up = pass.forward == (spec_.copies() == 1 || pass.stage < spec_.workers);
+    host().send(*this, (up ? forward_ : backward_)[from], size, now,
                 token_of(LayoutToken::input, number));
 }
 
@@ -471,8 +500,10 @@ void LayoutPlayer::all_computed(Instant now) {
 
 void LayoutPlayer::end_if_done(Instant now) {
     if (cells_left_ > 0 || computed_at() == Instant::never() || updating_) return;
-    for (const GradientSender& sender : senders_) {
-        if (!sender.all_arrived()) return;
+    for (const GradientSet& set : gradients_) {
+        for (const GradientSender& sender : set.senders) {
+            if (!sender.all_arrived()) return;
+        }
     }
     updating_ = true;
     const auto workers = static_cast<std::int64_t>(job().workers.size());

@@ -6,15 +6,19 @@
 // over before the next begins. Activations and their gradients travel between stages as flows, one
 // for each tensor rank, while the sender goes on. Buckets of gradients become ready in the last
 // micro-batch's backward pass (of every one, where replicas divide them), and are sent between the
-// replicas when all have them. Parameters that are divided are gathered before the units that need
-// them (parameter_gathers.hpp); waiting for them counts as an exchange. Updated parameters that
-// replicas have a part of each are gathered at the step's end, which counts as sending.
+// replicas when all have them; so are those of experts, between those who have the same ones.
+// Tokens go to experts when all replicas of the expert group have come. Parameters that are divided
+// are gathered before the units that need them (parameter_gathers.hpp); waiting for them counts as
+// an exchange. Updated parameters that replicas have a part of each are gathered at the step's end,
+// which counts as sending.
 //
 // A tensor group computes as slowly as its slowest worker. Sending takes no time from computing.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
+#include <string>
 
 #include "sim/step/gradient_lanes.hpp"
 #include "sim/step/gradient_sender.hpp"
@@ -43,6 +47,7 @@ private:
         updated,
         gathered,
         shared,
+        pair_sent,  // twice the cell, and which of its passes
     };
     static constexpr int layout_kind_bits = 56;
     static std::uint64_t token_of(LayoutToken kind, std::uint64_t number) {
@@ -55,38 +60,63 @@ private:
         State state = State::waiting;
         std::size_t pass = 0;
         std::size_t block = 0;
-        Instant since;                           // in this state
-        Instant pass_begin;                      // of the pass under way
-        Instant launched;                        // its host has launched all blocks up to this one
-        Instant until;                           // the block under way is computed
-        std::vector<std::size_t> buckets_ready;  // by chunk
-        std::size_t unit = 0;                    // of the step's, to which it has come
-        std::size_t left = 0;                    // of what it exchanges
+        Instant since;       // in this state
+        Instant pass_begin;  // of the pass under way
+        Instant launched;    // its host has launched all blocks up to this one
+        Instant until;       // the block under way is computed
+        std::array<std::vector<std::size_t>, 2> buckets_ready;  // of all, of experts; by chunk
+        std::size_t unit = 0;  // of the step's, to which it has come
+        std::size_t left = 0;  // of what it exchanges
+        // Two passes side by side: `pass` and the next one, whose blocks take turns.
+        struct InPair {
+            std::size_t next = 0;  // block
+            double done = 0;       // of what it computes, all its blocks' shares
+            bool sending = false;  // a block of it has been computed, and is sent
+        };
+        bool pair = false;
+        std::size_t turn = 0;  // of the first one or of the second
+        std::array<InPair, 2> of_pair{};
     };
     // What a pass needs from another stage.
     struct Input {
         Instant sent = Instant::never();
         Instant arrived = Instant::never();
     };
-    struct Rendezvous {  // of the replicas of a pipeline rank
+    struct Rendezvous {  // of replicas of a pipeline rank that follow each other
         std::int32_t there = 0;
-        Instant since;  // all have come
+        std::int32_t replicas = 0;
+        std::size_t left = 0;  // of what they exchange
+        Instant since;         // all have come
+    };
+    // What is added up by all replicas of a pipeline rank, or by those who have the same experts.
+    struct GradientSet {
+        std::deque<std::vector<GradientBucket>> buckets;     // by pipeline rank
+        std::vector<std::size_t> first;                      // by stage
+        std::deque<GradientSender> senders;                  // by pipeline rank, or none
+        std::vector<std::vector<std::int32_t>> bucket_left;  // by pipeline rank: replicas without
     };
 
     void play_step(Instant begin) override;
     void place(StepHost& host);
     void place_cell(ClusterNetwork& network, const std::vector<DeviceId>& workers);
     void place_exchanges(ClusterNetwork& network);
+    void place_meetings(ClusterNetwork& network, ExchangeKind kind);
     void place_gradients(StepHost& host);
+    void place_senders(StepHost& host, std::size_t set);
+    void list_buckets(std::size_t set);
     void place_gathers(ClusterNetwork& network);
     std::vector<DeviceId> cell_workers(std::int32_t replica, std::int32_t stage_rank) const;
     std::vector<DeviceId> holders(std::int32_t tensor, std::int32_t stage_rank) const;
+    const std::vector<GradientBucket>& buckets_of(std::size_t set, std::size_t stage) const;
+    GradientSender& sender_of(std::uint64_t number);
+    std::int32_t replicas_that_meet(ExchangeKind kind) const;
+    std::size_t meeting_of(const Cell& cell, ExchangeKind kind) const;
 
     std::size_t index_of(std::int32_t replica, std::int32_t stage_rank) const;
     const PipelinePass& pass_of(const Cell& cell) const;
     std::size_t chunk_of(const PipelinePass& pass) const;
-    bool gives_gradients(const PipelinePass& pass) const;  // of weights
-    const std::vector<ModelBlock>& blocks_of(const PipelinePass& pass) const;
+    std::string name_of(const PipelinePass& pass) const;
+
     Input* input_of(const Cell& cell, const PipelinePass& pass);
     std::size_t slot(std::int32_t replica, bool forward, std::int32_t stage,
                      std::int32_t micro_batch) const;
@@ -99,16 +129,32 @@ private:
                      Instant now);
     void ring_arrived(std::size_t index, Instant now);
     void meet(std::size_t index, const ModelBlock& block, Instant now);
-    void all_met(std::int32_t stage_rank, Instant now);
+    void all_met(std::size_t number, Instant now);
     bool waits_for_parameters(std::size_t index, const ModelBlock& block, Instant now);
     void come_to_unit(Cell& cell, Instant now);
     void start_gather(std::int32_t stage_rank, Instant now);
     void gather_arrived(std::int32_t stage_rank, Instant now);
     void next_block(std::size_t index, Instant now);
+    void compute(std::size_t index, const ModelBlock& block, Instant now);
+
+    void begin_pair(std::size_t index, Instant now);
+    const PipelinePass& pass_of_pair(const Cell& cell, std::size_t of) const;
+    const std::vector<ModelBlock>& blocks_of_pair(const Cell& cell, std::size_t of) const;
+    bool is_over(const Cell& cell, std::size_t of) const;
+    void take_turn(std::size_t index, Instant now);
+    void pair_computed(std::size_t index, Instant now);
+    void pair_sent(std::size_t index, std::size_t of, Instant now);
+    void end_pair(std::size_t index, Instant now);
+    void end_if_last(std::size_t index, std::size_t of, Instant now);
+    void send_of_pair(std::size_t index, std::size_t of, const ModelBlock& block, Instant now);
+    void start_meeting(std::size_t number, ExchangeKind kind, Bytes size, Instant now);
+
     void end_pass(std::size_t index, Instant now);
     void hand_on(const Cell& cell, const PipelinePass& pass, Instant now);
     void gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
                          Instant now);
+    void buckets_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
+                       std::size_t set, Instant now);
     void count_wait(const Cell& cell, const Input* input, Instant now);
     void all_computed(Instant now);
     void end_if_done(Instant now);
@@ -121,23 +167,23 @@ private:
     const LayoutWork& work_;
     StragglerDraws draws_;
     std::int32_t micro_batches_ = 1;
+    PipelineSpec spec_;
     std::vector<std::vector<PipelinePass>> passes_;      // by pipeline rank
     std::vector<std::vector<PlacedCollective>> tensor_;  // by cell, if there are tensor groups
-    std::vector<std::vector<PlacedCollective>> rings_;   // by cell, if there are context groups
-    std::vector<PlacedCollective> forward_;              // by cell: to the next stage, and back
+    // What goes on while a cell computes (is_beside), by cell.
+    std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> beside_;
+    std::vector<PlacedCollective> forward_;  // by cell: to the next stage, and back
     std::vector<PlacedCollective> backward_;
-    std::map<ExchangeKind, std::vector<PlacedCollective>> between_;  // by pipeline rank
-    std::deque<std::vector<GradientBucket>> buckets_;                // by pipeline rank
-    std::vector<std::size_t> first_bucket_;                          // by stage
-    std::deque<GradientSender> senders_;                             // by pipeline rank, or none
+    // By meeting_of(): what they exchange at once.
+    std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> between_;
+    std::array<GradientSet, 2> gradients_;                 // of all, of experts
     std::vector<ParameterGathers> gathers_;                // by pipeline rank, if there are any
     std::vector<std::vector<PlacedCollective>> gathered_;  // by pipeline and tensor rank, if so
 
     std::vector<double> pace_ns_;  // by rank: job.compute times this step's factor
     std::vector<Cell> cells_;      // replicas of pipeline rank 0 first
     std::vector<Input> inputs_;
-    std::vector<Rendezvous> met_;                         // by pipeline rank
-    std::vector<std::vector<std::int32_t>> bucket_left_;  // by pipeline rank: replicas without
+    std::vector<Rendezvous> met_;  // by meeting_of()
     std::size_t cells_left_ = 0;
     std::vector<std::int32_t> gathers_left_;  // by pipeline rank: tensor ranks of the one under way
     std::size_t updates_left_ = 0;            // gathers of updated parameters

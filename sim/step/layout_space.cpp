@@ -21,12 +21,18 @@ std::vector<std::int64_t> divisors_of(std::int64_t number, std::int64_t most) {
 // One schedule, or one and so many chunks, that the request's degrees and micro-batches allow.
 void add_schedules(const ModelProfile& model, LayoutRequest request,
                    std::vector<LayoutRequest>& all) {
-    const bool apart =
-        request.schedule == PipelineKind::zero_bubble && request.degrees.pipeline > 1;
+    const std::int32_t pipeline = request.degrees.pipeline;
+    const bool both_ways = request.schedule == PipelineKind::dual_pipe;
+    const bool apart = (both_ways || request.schedule == PipelineKind::zero_bubble) && pipeline > 1;
     request.schedule = apart ? PipelineKind::zero_bubble : PipelineKind::one_forward_one_backward;
     request.chunks = 1;
     all.push_back(request);
-    const std::int32_t pipeline = request.degrees.pipeline;
+    if (both_ways && pipeline % 2 == 0 && request.micro_batches % 2 == 0 &&
+        request.micro_batches >= 2 * pipeline && request.context == 1 &&
+        request.shard == Shard::none && !request.overlap_tensor) {
+        request.schedule = PipelineKind::dual_pipe;
+        all.push_back(request);
+    }
     if (pipeline == 1 || request.micro_batches % pipeline != 0) return;
     request.schedule = PipelineKind::interleaved;
     for (const std::int64_t chunks :
@@ -65,13 +71,14 @@ void add_experts(const ModelProfile& model, LayoutRequest request, LayoutDimensi
     if (!wide.expert) return add_shards(model, request, wide.shard, all);
     request.expert = 1;
     add_shards(model, request, wide.shard, all);
-    const std::int64_t holders = request.holders();
     const std::int64_t experts = model.transformer ? model.transformer->experts : 1;
-    const bool cut = request.degrees.tensor > 1 || request.context > 1;
-    if (holders == 1 || experts % holders != 0 || cut) return;
-    request.expert = static_cast<std::int32_t>(holders);
     if (wide.shard) request.shard = Shard::none;
-    if (request.shard == Shard::none) add_schedules(model, request, all);
+    if (request.shard != Shard::none) return;
+    for (const std::int64_t ranks : divisors_of(request.holders(), experts)) {
+        if (ranks == 1 || experts % ranks != 0 || !divides_holders(ranks, request)) continue;
+        request.expert = static_cast<std::int32_t>(ranks);
+        add_schedules(model, request, all);
+    }
 }
 
 // Of a context degree, which the request has; `workers` are what it leaves.

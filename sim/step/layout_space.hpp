@@ -3,10 +3,11 @@
 // Data × tensor × pipeline degrees that divide workers, heads, hidden size, blocks and samples; the
 // samples of a micro-batch; blocks computed again or not; one_forward_one_backward, and interleaved
 // with every number of chunks. gpipe is left out: it takes as long as one_forward_one_backward and
-// keeps more. Where the request has zero_bubble, it takes the place of the former. A model that is
+// keeps more. Where the request has zero_bubble, it takes the place of the former; where it has
+// dual_pipe, zero_bubble does, and dual_pipe is one more where it can be. A model that is
 // no transformer has micro-batches only. On request, also every context degree that divides the
-// rest of the workers and a sample's tokens, everything that replicas can divide, and experts on
-// every replica or divided among them.
+// rest of the workers and a sample's tokens, everything that replicas can divide, and every number
+// of ranks that can divide the experts.
 #pragma once
 
 #include <cstdint>

@@ -23,14 +23,29 @@ enum class ExchangeKind : std::uint8_t {
     // Keys and values of so many bytes on each rank, past all ranks that divide a sample's tokens,
     // while attention computes with those that are there (Liu et al. 2023, ring attention).
     context_ring,
+    // What each tensor rank has of so many bytes, past all of them, while the product computes with
+    // what is there; and the reverse, sums of what it has computed.
+    tensor_gather,
+    tensor_scatter,
     // Over the replicas of a stage, all of which must have come to it:
     all_reduce,      // of so many bytes
     all_gather,      // each replica brings so many bytes, and has all of them afterwards
     reduce_scatter,  // the reverse: each replica ends with so many bytes, summed over all
     all_to_all,      // each replica has so many bytes, in equal parts for all
+    // Over an expert group: tokens of so many bytes on each rank, in equal parts for all, by each
+    // tensor rank for itself.
+    token_all_to_all,
 };
 
-// Computed in one go, and what is exchanged before the next one may begin.
+// Whether it goes on while its block computes: a block ends with its arithmetic, and not before the
+// last part has come and one more has been computed with it; of a scatter, not before what is sent
+// once the first part has been computed has come.
+constexpr bool is_beside(ExchangeKind kind) {
+    return kind == ExchangeKind::context_ring || kind == ExchangeKind::tensor_gather ||
+           kind == ExchangeKind::tensor_scatter;
+}
+
+// Computed in one go, and what is exchanged before the next one may begin (or meanwhile).
 struct ModelBlock {
     double share = 0;            // of StepJob::compute
     double gradients_ready = 0;  // backward: of the stage's, in the order of its buckets, 0 to 1
@@ -47,15 +62,19 @@ struct StageWork {
     std::vector<ModelBlock> backward;  // in the order in which they are computed
     Bytes activations;                 // that each tensor rank sends to its peer of the next stage
     std::vector<GradientBucket> buckets;   // of one tensor rank
-    std::vector<ModelBlock> weights = {};  // zero_bubble: of backward, the gradients of weights
+    std::vector<ModelBlock> weights = {};  // of backward, the gradients of weights, where they wait
+    std::vector<ModelBlock> inputs = {};   // dual_pipe: backward without these
+    std::vector<GradientBucket> expert_buckets = {};  // which only those who have them add up
 };
 
 struct LayoutWork {
     policies::Layout degrees;
     std::int32_t context = 1;  // ranks that divide a sample's tokens
+    std::int32_t expert = 1;  // of holders(), in this order: ranks that divide each block's experts
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
     std::int32_t chunks = 1;
-    std::vector<StageWork> stages;      // pipeline × chunks
+    bool overlaps_tensor = false;       // there are blocks that gather or scatter beside computing
+    std::vector<StageWork> stages;      // of PipelineSpec::stages()
     std::vector<double> update_shares;  // of StepJob::update, by pipeline rank; none: all nothing
     // Of exchanges between replicas.
     policies::Collective exchange_collective = policies::Collective::ring;
@@ -63,6 +82,10 @@ struct LayoutWork {
     bool sends_every_pass = false;     // gradients, and not those of the last micro-batch only
     std::vector<Bytes> updated_parts;  // by pipeline rank: gathered after the update; or none
 
+    // Of what is_beside() within a cell: in how many parts, one a rank.
+    std::int32_t parts(ExchangeKind kind) const {
+        return kind == ExchangeKind::context_ring ? context : degrees.tensor;
+    }
     std::int32_t cell() const { return degrees.tensor * context; }  // that compute a pass together
     std::int32_t workers() const { return cell() * degrees.data * degrees.pipeline; }
     // `inner`: of the cell, tensor rank + tensor × context rank.
@@ -73,6 +96,26 @@ struct LayoutWork {
     std::int32_t holders() const { return context * degrees.data; }
     std::vector<DeviceId> holders_of(std::span<const DeviceId> workers, std::int32_t tensor,
                                      std::int32_t stage_rank) const;
+    // Who adds up the gradients of the stages that begin a pipeline rank: holders there, and where
+    // the same stages are once more.
+    std::vector<DeviceId> adders_of(std::span<const DeviceId> workers, std::int32_t tensor,
+                                    std::int32_t stage_rank) const;
+    std::int32_t adders() const { return holders() * pipeline(1).copies(); }
+    // Of holders, groups that have all experts together; of adders, groups that have the same ones.
+    std::vector<std::vector<DeviceId>> expert_groups(std::span<const DeviceId> workers,
+                                                     std::int32_t tensor,
+                                                     std::int32_t stage_rank) const;
+    std::vector<std::vector<DeviceId>> experts_adders(std::span<const DeviceId> workers,
+                                                      std::int32_t tensor,
+                                                      std::int32_t stage_rank) const;
+    const std::vector<ModelBlock>& blocks_of(const PipelinePass& pass) const {
+        const StageWork& stage = stages[static_cast<std::size_t>(pass.stage)];
+        if (pass.forward) return stage.forward;
+        if (pass.weights) return stage.weights;
+        return pass.inputs && !stage.inputs.empty() ? stage.inputs : stage.backward;
+    }
+    // Buckets of a stage are ready in such a pass, if at all.
+    bool gives_gradients(const PipelinePass& pass) const { return !pass.forward && !pass.inputs; }
     PipelineSpec pipeline(std::int64_t micro_batches) const {
         return {schedule, degrees.pipeline, static_cast<std::int32_t>(micro_batches), chunks};
     }

@@ -2,7 +2,10 @@
 #include "sim/step/model_pieces.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <span>
+#include <system_error>
 
 #include "base/invariant.hpp"
 
@@ -20,8 +23,16 @@ bool is_replicated(std::string_view tensor) {
            tensor.starts_with("pooler.");
 }
 
-bool is_of_expert(std::string_view tensor) {
-    return tensor.find(".feed_forward.expert") != std::string_view::npos;
+// The number of the expert that a tensor belongs to.
+std::optional<std::int64_t> expert_of(std::string_view tensor) {
+    constexpr std::string_view mark = ".feed_forward.expert";
+    const std::size_t at = tensor.find(mark);
+    if (at == std::string_view::npos) return {};
+    std::int64_t number = 0;
+    const char* end = tensor.data() + tensor.size();
+    const auto read = std::from_chars(tensor.data() + at + mark.size(), end, number);
+    INVARIANT(read.ec == std::errc());
+    return number;
 }
 
 }  // namespace
@@ -85,7 +96,8 @@ std::vector<LayerRange> layer_units(const ModelProfile& model, const LayerRange&
 
 namespace {
 
-// Calls with every tensor of the range, its layer, and how much of it a worker holds.
+// Calls with every tensor of the range of which a worker holds something, its layer, how much that
+// is, and who adds up its gradients. Of experts that are divided, a worker has the first ones.
 template <class Visit>
 void visit_tensors(const ModelProfile& model, const LayerRange& range, const LayoutRequest& request,
                    const Visit& visit) {
@@ -97,13 +109,17 @@ void visit_tensors(const ModelProfile& model, const LayerRange& range, const Lay
             const GradientTensor& whole = model.tensors[tensor];
             left -= whole.elements;
             if (i < range.begin) continue;
-            const bool elsewhere = request.expert > 1 && is_of_expert(whole.name);
-            const bool split = split_layer || elsewhere;
-            const std::int64_t parts = elsewhere                   ? request.expert
-                                       : split                     ? request.degrees.data
+            TensorSums sums = split_layer ? TensorSums::by_nobody : TensorSums::by_all;
+            if (request.expert > 1) {
+                const std::optional<std::int64_t> expert = expert_of(whole.name);
+                const std::int64_t here = model.transformer->experts / request.expert;
+                if (expert && *expert >= here) continue;
+                if (expert) sums = TensorSums::by_some;
+            }
+            const std::int64_t parts = split_layer                 ? request.degrees.data
                                        : is_replicated(whole.name) ? 1
                                                                    : request.degrees.tensor;
-            visit(layer, whole, divided(whole.elements, parts), split);
+            visit(layer, whole, divided(whole.elements, parts), sums);
         }
     }
 }
@@ -111,30 +127,32 @@ void visit_tensors(const ModelProfile& model, const LayerRange& range, const Lay
 }  // namespace
 
 ModelProfile piece_of(const ModelProfile& model, const LayerRange& range,
-                      const LayoutRequest& request) {
+                      const LayoutRequest& request, TensorSums sums) {
     ModelProfile piece;
     piece.name = model.name;
     for (std::size_t i = range.begin; i < range.end; ++i) {
         piece.layers.push_back(model.layers[i]);
         piece.layers.back().parameters = 0;
     }
-    visit_tensors(
-        model, range, request,
-        [&](const LayerCost& layer, const GradientTensor& tensor, std::int64_t held, bool split) {
-            if (split) return;
-            piece.tensors.push_back({tensor.name, held});
-            const auto index = static_cast<std::size_t>(&layer - model.layers.data()) - range.begin;
-            piece.layers[index].parameters += held;
-        });
+    visit_tensors(model, range, request,
+                  [&](const LayerCost& layer, const GradientTensor& tensor, std::int64_t held,
+                      TensorSums whose) {
+                      if (whose != sums) return;
+                      piece.tensors.push_back({tensor.name, held});
+                      const auto index =
+                          static_cast<std::size_t>(&layer - model.layers.data()) - range.begin;
+                      piece.layers[index].parameters += held;
+                  });
     return piece;
 }
 
 std::int64_t parameters_held(const ModelProfile& model, const LayerRange& range,
                              const LayoutRequest& request) {
     std::int64_t sum = 0;
-    visit_tensors(
-        model, range, request,
-        [&](const LayerCost&, const GradientTensor&, std::int64_t held, bool) { sum += held; });
+    visit_tensors(model, range, request,
+                  [&](const LayerCost&, const GradientTensor&, std::int64_t held, TensorSums) {
+                      sum += held;
+                  });
     return sum;
 }
 

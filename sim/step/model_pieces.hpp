@@ -35,10 +35,14 @@ bool is_computed_again(const ModelProfile& model, const LayerRange& range, std::
 // what stands before them and what stands after them; in another model every layer.
 std::vector<LayerRange> layer_units(const ModelProfile& model, const LayerRange& range);
 
-// The layers of the range with the parameters that one worker holds and whose gradients replicas
-// add up: split layers without theirs.
+// Who adds up a tensor's gradients: all its layout's holders, those who have the same experts, or
+// nobody, since each has a part of its own that is complete (split layers).
+enum class TensorSums : std::uint8_t { by_all, by_some, by_nobody };
+
+// The layers of the range with those parameters that one worker holds and whose gradients are added
+// up so.
 ModelProfile piece_of(const ModelProfile& model, const LayerRange& range,
-                      const LayoutRequest& request);
+                      const LayoutRequest& request, TensorSums sums);
 // Parameters of one worker for the whole of the range, split layers included.
 std::int64_t parameters_held(const ModelProfile& model, const LayerRange& range,
                              const LayoutRequest& request);

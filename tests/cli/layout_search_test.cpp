@@ -46,7 +46,8 @@ struct ByForce {
 
 // Every combination of the keys that a scenario may have, read and simulated by itself: what the
 // reader takes is a layout, what it refuses for its bytes is too large, everything else is none.
-ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bool wide = false) {
+ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bool wide = false,
+                 bool both_ways = false) {
     ByForce found;
     const auto play = [&](std::int64_t samples, const std::string& keys, std::int64_t data,
                           std::int64_t batch) {
@@ -73,7 +74,9 @@ ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bo
         for (std::int64_t batch = 1; batch <= 16; ++batch) {
             for (const bool again : {false, true}) {
                 const std::string keys = fmt::format(R"({}, "recompute": {})", degrees, again);
-                play(16, keys, data, batch);
+                const bool apart = both_ways && pipeline > 1;
+                play(16, keys + (apart ? R"(, "schedule": "zero_bubble")" : ""), data, batch);
+                if (apart) play(16, keys + R"(, "schedule": "dual_pipe")", data, batch);
                 for (std::int64_t chunks = 2; chunks <= layers && pipeline > 1; ++chunks) {
                     play(
                         16,
@@ -95,8 +98,8 @@ ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bo
             if (shard != "none" && (!wide || data * context == 1)) continue;
             play_all(fmt::format(R"({}, "shard": "{}")", degrees, shard), pipeline, data);
         }
-        if (wide && data * context > 1) {
-            play_all(fmt::format(R"({}, "expert": {})", degrees, data * context), pipeline, data);
+        for (std::int64_t expert = 2; wide && expert <= data * context; ++expert) {
+            play_all(fmt::format(R"({}, "expert": {})", degrees, expert), pipeline, data);
         }
     }
     std::ranges::stable_sort(found.fastest, {}, &Tried::step_s);
@@ -111,7 +114,8 @@ TEST_CASE("layout search: finds what simulating every layout one by one finds", 
         const char* model;
         std::int64_t layers;
         const char* more;
-        bool wide = false;  // context and shard, too
+        bool wide = false;       // context and shard, too
+        bool both_ways = false;  // zero_bubble and dual_pipe
     };
     for (const World& world : {
              World{one_machine, small_model, 4, R"("compute": {"kernels": {}})"},
@@ -121,11 +125,17 @@ TEST_CASE("layout search: finds what simulating every layout one by one finds", 
              World{one_machine, tiny_model, 2, R"("compute": {"arithmetic_share": 0.3})", true},
              World{two_machines, tiny_model, 2, R"("compute": {"kernels": {}})", true},
              World{two_machines, expert_model, 2, R"("compute": {"kernels": {}})", true},
+             World{one_machine, small_model, 4,
+                   R"("layout": {"pipeline": 4, "schedule": "dual_pipe"})", false, true},
          }) {
         CAPTURE(world.cluster, world.more);
-        const analysis::StepDocument document{
-            "small.json", scenario_text(world.cluster, world.model, world.more), {}};
-        const ByForce forced = by_force(document, world.layers, world.wide);
+        std::string text = scenario_text(world.cluster, world.model, world.more);
+        if (world.both_ways) {  // as many samples, in eight micro-batches
+            const std::string one = R"("batch": 2, "accumulation": 1)";
+            text.replace(text.find(one), one.size(), R"("batch": 1, "accumulation": 8)");
+        }
+        const analysis::StepDocument document{"small.json", text, {}};
+        const ByForce forced = by_force(document, world.layers, world.wide, world.both_ways);
         const analysis::LayoutSearch search =
             analysis::search_layouts(document, {}, 5, {}, {world.wide, world.wide, world.wide});
         CHECK(search.samples == 16);

@@ -75,7 +75,7 @@ constexpr Wrong wrong[] = {
      ": at /job/layout: only an interleaved pipeline has chunks, found 2"},
     {"/job/layout", "{\"schedule\": \"1f1b\"}",
      ": at /job/layout/schedule: expected one of gpipe, one_forward_one_backward, "
-     "interleaved, zero_bubble, found \"1f1b\""},
+     "interleaved, zero_bubble, dual_pipe, found \"1f1b\""},
     {"/job/compute", "{\"table\": {\"many\": \"1 s\"}}",
      ": at /job/compute/table/many: expected a batch as key, an integer of at least 1"},
     {"/job/compute", "{\"table\": {}}",

@@ -80,9 +80,10 @@ public:
     // Scores and the weighted sum; softmax and dropout move the scores three times more.
     void attend() {
         const std::int64_t scores = shape_.heads * shape_.sequence_length * shape_.sequence_length;
+        const std::int64_t queries = shape_.sequence_length * shape_.queries();
         profile_.layers.back().forward_flops +=
-            4.0 * static_cast<double>(shape_.sequence_length) * static_cast<double>(width());
-        moves(4 * width() + 8 * scores);
+            4.0 * static_cast<double>(shape_.sequence_length) * static_cast<double>(queries);
+        moves(4 * queries + 8 * scores);
     }
 
     void keep_block() {
@@ -117,7 +118,7 @@ BlockKept block_kept(const TransformerShape& shape, bool scores) {
     const std::int64_t width = sequence * shape.hidden;
     BlockKept kept{4 * width, 2 * width, 0, 0};
     // Queries and what the heads give; keys and values; before and after the inner function.
-    kept.values = 2 * width + 2 * sequence * shape.kv() * shape.head() +
+    kept.values = 2 * sequence * shape.queries() + 2 * sequence * shape.kv() * shape.head() +
                   (shape.gated ? 3 : 2) * sequence * shape.inner() * shape.experts_per_token;
     if (shape.experts > 1) kept.whole_values += shape.experts_per_token * width;
     const std::int64_t pairs = shape.heads * sequence * sequence;
@@ -165,9 +166,9 @@ ModelProfile gpt2(std::string name, const TransformerShape& shape) {
     for (std::int64_t i = 0; i < shape.layers; ++i) {
         net.layer(fmt::format("layer{}.attention", i));
         net.norm("norm");
-        net.dense("query_key_value", h, h + 2 * shape.kv() * (h / shape.heads));
+        net.dense("query_key_value", h, shape.queries() + 2 * shape.kv() * shape.head());
         net.attend();
-        net.dense("output", h, h);
+        net.dense("output", shape.queries(), h);
         net.layer(fmt::format("layer{}.feed_forward", i));
         net.norm("norm");
         if (shape.experts > 1) {

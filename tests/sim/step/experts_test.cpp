@@ -87,7 +87,14 @@ TEST_CASE("experts: a rank holds its part, and sends only what all have", "[expe
     const sim::LayoutRequest apart = on_replicas(8, 8);
     CHECK(sim::parameters_held(model, all, on_replicas(8, 1)) == model.parameters());
     CHECK(sim::parameters_held(model, all, apart) == model.parameters() - experts / 8 * 7);
-    CHECK(sim::piece_of(model, all, apart).parameters() == model.parameters() - experts);
+    const auto sent = [&](const sim::LayoutRequest& request, sim::TensorSums sums) {
+        return sim::piece_of(model, all, request, sums).parameters();
+    };
+    CHECK(sent(apart, sim::TensorSums::by_all) == model.parameters() - experts);
+    CHECK(sent(apart, sim::TensorSums::by_some) == experts / 8);
+    CHECK(sim::make_layout(model, apart, "test").stages.front().expert_buckets.empty());
+    // On four of eight: the gradients of two experts each, between two that have them.
+    CHECK(sent(on_replicas(8, 4), sim::TensorSums::by_some) == experts / 4);
     const sim::MemoryRule rule =
         sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     const sim::MemoryNeed need = sim::layout_memory(model, apart, rule).need;
@@ -117,13 +124,13 @@ TEST_CASE("experts: four all-to-alls a block, one after another with computing",
     const sim::StepRecord apart = step_of(8);
     const auto& forward = job.layout->stages.front().forward;
     CHECK(std::ranges::count_if(forward, [](const sim::ModelBlock& block) {
-              return block.exchange == sim::ExchangeKind::all_to_all;
+              return block.exchange == sim::ExchangeKind::token_all_to_all;
           }) == 4);
     const Bytes taken = bytes(4 * 64 * 256 * 2 * 2);  // samples, tokens, values, experts, 2 bytes
     CHECK(forward[2].bytes == taken);
     sim::ClusterNetwork network(topology);
     const sim::PlacedCollective placed =
-        sim::placed_exchange(network, sim::ExchangeKind::all_to_all, job, job.workers);
+        sim::placed_exchange(network, sim::ExchangeKind::token_all_to_all, job, job.workers);
     placed.start(network, taken, Instant{});
     const Duration one = network.runs().run_until(Instant::never())->at.since_start();
     CHECK(apart.parts.exchange == 8 * one);
@@ -137,14 +144,213 @@ TEST_CASE("experts: what is computed again is sent again", "[experts]") {
     sim::LayoutRequest request = on_replicas(4, 4);
     const auto count = [&] {
         const sim::LayoutWork work = sim::make_layout(model, request, "test");
-        return std::ranges::count_if(work.stages.front().backward,
-                                     [](const sim::ModelBlock& block) {
-                                         return block.exchange == sim::ExchangeKind::all_to_all;
-                                     });
+        return std::ranges::count_if(
+            work.stages.front().backward, [](const sim::ModelBlock& block) {
+                return block.exchange == sim::ExchangeKind::token_all_to_all;
+            });
     };
     CHECK(count() == 4);
     request.recompute = true;
     CHECK(count() == 8);
+}
+
+namespace {
+
+// Of the kind's blocks in both passes: how many, and bytes of each, which are all alike.
+struct TokensSent {
+    std::int64_t count = 0;
+    Bytes each;
+};
+TokensSent all_alike(const sim::LayoutWork& work, sim::ExchangeKind kind) {
+    TokensSent all;
+    for (const auto& blocks : {work.stages.front().forward, work.stages.front().backward}) {
+        for (const sim::ModelBlock& block : blocks) {
+            if (block.exchange != kind) continue;
+            CHECK((all.count == 0 || all.each == block.bytes));
+            ++all.count;
+            all.each = block.bytes;
+        }
+    }
+    return all;
+}
+
+sim::LayoutRequest with_groups(std::int32_t tensor, std::int32_t context, std::int32_t data,
+                               std::int32_t expert) {
+    sim::LayoutRequest request = on_replicas(data, expert);
+    request.degrees.tensor = tensor;
+    request.context = context;
+    return request;
+}
+
+}  // namespace
+
+TEST_CASE("experts: in a tensor group tokens are sent whole or divided", "[experts]") {
+    const sim::ModelProfile model = sim::gpt2("eight", small_shape(8));
+    const Bytes tokens = bytes(4 * 64 * 256 * 2);  // samples, tokens, values, 2 bytes
+    sim::LayoutRequest request = with_groups(2, 1, 4, 4);
+    const sim::LayoutWork whole = sim::make_layout(model, request, "test");
+    const TokensSent sent = all_alike(whole, sim::ExchangeKind::token_all_to_all);
+    CHECK(sent.count == 8);
+    CHECK(sent.each == 2 * tokens);
+    // Attention's and the experts', forward and back, of each of two blocks.
+    const TokensSent summed = all_alike(whole, sim::ExchangeKind::tensor_all_reduce);
+    CHECK(summed.count == 8);
+    CHECK(summed.each == tokens);
+    // Sums come after the tokens are back.
+    const auto& forward = whole.stages.front().forward;
+    const auto last = std::ranges::find_if(forward.rbegin(), forward.rend(), [](const auto& block) {
+        return block.exchange == sim::ExchangeKind::token_all_to_all;
+    });
+    CHECK((last - 1)->exchange == sim::ExchangeKind::tensor_all_reduce);
+    request.sequence_parallel = true;
+    const sim::LayoutWork divided = sim::make_layout(model, request, "test");
+    CHECK(all_alike(divided, sim::ExchangeKind::token_all_to_all).each == tokens);  // 2 / 2
+    Bytes largest;
+    for (const sim::ModelBlock& block : divided.stages.front().forward) {
+        if (block.exchange == sim::ExchangeKind::tensor_all_reduce) {
+            largest = std::max(largest, block.bytes);
+        }
+    }
+    CHECK(largest == 2 * tokens);  // of each token as often as it is sent
+    // Half of the tokens each in a context group.
+    const sim::LayoutWork shorter = sim::make_layout(model, with_groups(1, 2, 2, 2), "test");
+    CHECK(all_alike(shorter, sim::ExchangeKind::token_all_to_all).each == tokens);
+}
+
+TEST_CASE("experts: a tensor group cuts them, and memory counts each part", "[experts]") {
+    const sim::ModelProfile model = sim::gpt2("eight", small_shape(8));
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
+    // Of one expert: two matrices and the inner bias are cut, the outer bias is not.
+    const std::int64_t one = (2 * 256 * 1024 + 1024) / 2 + 256;
+    const auto held = [&](std::int32_t expert) {
+        const sim::LayoutRequest request = with_groups(2, 2, 2, expert);
+        const sim::MemoryNeed need = sim::layout_memory(model, request, rule).need;
+        CHECK(need.states == 6 * need.weights);
+        CHECK(need.gradients == need.weights);
+        return need.weights;
+    };
+    CHECK(held(1) - held(2) == 2 * bytes(2 * 4 * one));
+    CHECK(held(2) - held(4) == 2 * bytes(2 * 2 * one));
+}
+
+// Every exchange on an idle network, and gradients after the backward pass, one set beside another.
+TEST_CASE("experts: a step with tensor, context and expert groups is the sum of its parts",
+          "[experts]") {
+    const sim::Topology topology = sim::build_cluster("p3.8xlarge", 2);
+    const sim::ModelProfile model = sim::gpt2("eight", small_shape(8));
+    struct Groups {
+        std::int32_t tensor, context, data, expert;
+        std::vector<std::int32_t> ranks;  // of the first expert group of tensor rank 0
+    };
+    for (const Groups& groups :
+         {Groups{2, 1, 4, 2, {0, 2}}, Groups{2, 1, 4, 4, {0, 2, 4, 6}}, Groups{1, 4, 2, 2, {0, 1}},
+          Groups{1, 2, 4, 4, {0, 1, 2, 3}}, Groups{2, 2, 2, 4, {0, 2, 4, 6}}}) {
+        CAPTURE(groups.tensor, groups.context, groups.data, groups.expert);
+        sim::LayoutRequest request =
+            with_groups(groups.tensor, groups.context, groups.data, groups.expert);
+        sim::StepJob job;
+        job.name = "job";
+        job.workers = topology.workers();
+        job.launch.overhead = {};
+        job.steps = 1;
+        job.collective = policies::Collective::ring;
+        job.compute.assign(8, milliseconds(20));
+        job.layout = sim::make_layout(model, request, "test");
+        for (sim::StageWork& stage : job.layout->stages) {
+            stage.buckets.clear();
+            stage.expert_buckets.clear();
+        }
+        const sim::LayoutWork& work = *job.layout;
+        std::vector<sim::DeviceId> members;
+        for (const std::int32_t rank : groups.ranks) members.push_back(job.workers[rank]);
+        CHECK(work.expert_groups(job.workers, 0, 0).front() == members);
+        const auto step_of = [&] {
+            return sim::run_steps(topology, std::span(&job, 1), {}, {1, 0}).front().steps.front();
+        };
+        // All groups at once, each of them by itself on links of its own or together on shared
+        // ones.
+        const auto all_at_once = [&](Bytes size) {
+            sim::ClusterNetwork network(topology);
+            std::vector<sim::PlacedCollective> placed;
+            for (std::int32_t t = 0; t < groups.tensor; ++t) {
+                for (const auto& group : work.expert_groups(job.workers, t, 0)) {
+                    placed.push_back(sim::placed_exchange(
+                        network, sim::ExchangeKind::token_all_to_all, job, group));
+                }
+            }
+            for (const sim::PlacedCollective& one : placed) one.start(network, size, Instant{});
+            Instant end;
+            while (const auto run = network.runs().run_until(Instant::never())) end = run->at;
+            return end.since_start();
+        };
+        const sim::StepRecord step = step_of();
+        const TokensSent tokens = all_alike(work, sim::ExchangeKind::token_all_to_all);
+        for (sim::StageWork& stage : job.layout->stages) {
+            for (auto* blocks : {&stage.forward, &stage.backward}) {
+                std::erase_if(*blocks, [](const sim::ModelBlock& block) {
+                    return block.exchange == sim::ExchangeKind::token_all_to_all;
+                });
+            }
+        }
+        const sim::StepRecord without = step_of();
+        const Duration more = (step.end - step.begin) - (without.end - without.begin);
+        const Duration alone = all_at_once(tokens.each);
+        CHECK(alone > Duration{});
+        CHECK(to_seconds(more) ==
+              Approx(to_seconds(tokens.count * alone)).epsilon(1e-3).margin(1e-7));
+    }
+}
+
+TEST_CASE("experts: gradients are added up by those who have the same ones", "[experts]") {
+    const sim::Topology topology = sim::build_cluster("p3.8xlarge", 2);
+    const sim::ModelProfile model = sim::gpt2("eight", small_shape(8));
+    sim::StepJob job;
+    job.name = "job";
+    job.workers = topology.workers();
+    job.launch.overhead = {};
+    job.steps = 1;
+    job.collective = policies::Collective::ring;
+    job.compute.assign(8, milliseconds(20));
+    sim::LayoutRequest request = with_groups(1, 1, 8, 2);
+    request.buckets.kind = sim::BucketKind::one;
+    job.layout = sim::make_layout(model, request, "test");
+    sim::StageWork& stage = job.layout->stages.front();
+    REQUIRE(stage.expert_buckets.size() == 1);
+    const std::int64_t four = 4 * (2 * 256 * 1024 + 1024 + 256);
+    CHECK(stage.expert_buckets.front().bytes == 2 * bytes(2 * four));  // of two blocks
+    const std::vector<std::vector<sim::DeviceId>> same =
+        job.layout->experts_adders(job.workers, 0, 0);
+    REQUIRE(same.size() == 2);
+    const auto& all = job.workers;
+    CHECK(same[0] == std::vector{all[0], all[2], all[4], all[6]});
+    CHECK(same[1] == std::vector{all[1], all[3], all[5], all[7]});
+    const auto sending = [&] {
+        return sim::run_steps(topology, std::span(&job, 1), {}, {1, 0})
+            .front()
+            .steps.front()
+            .parts.sending;
+    };
+    stage.buckets.clear();
+    CHECK(stage.expert_buckets.front().ready <
+          1);  // what precedes the first experts is still to come
+    stage.expert_buckets.front().ready = 1;
+    const Duration played = sending();
+    // Both fours at once, over the same two NICs.
+    sim::ClusterNetwork network(topology);
+    std::vector<sim::PlacedCollective> fours;
+    for (const auto& four_ranks : same) {
+        const std::int32_t each = sim::workers_per_machine(topology, four_ranks);
+        fours.emplace_back(network, policies::Collective::ring, four_ranks, each, "test");
+    }
+    for (const sim::PlacedCollective& one : fours) {
+        one.start(network, stage.expert_buckets.front().bytes, Instant{});
+    }
+    Instant end;
+    while (const auto run = network.runs().run_until(Instant::never())) end = run->at;
+    CHECK(std::abs((played - end.since_start()).raw()) <= 1);  // rounded apart from zero
+    stage.expert_buckets.clear();
+    CHECK(sending() == Duration{});
 }
 
 }  // namespace ukemi

@@ -4,10 +4,12 @@
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
 #include "sim/cluster/fabric.hpp"
+#include "sim/step/layout_bound.hpp"
 #include "sim/step/layout_plan.hpp"
 #include "sim/step/perfetto_trace.hpp"
 #include "sim/step/placed_collective.hpp"
 #include "sim/step/step_run.hpp"
+#include "tests/sim/step/pipeline_reference.hpp"
 
 namespace ukemi {
 
@@ -126,6 +128,95 @@ TEST_CASE("layout: weights' gradients apart fill the bubble", "[layout]") {
         sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     const sim::LayoutMemory whole = sim::layout_memory(model, request, rule);
     CHECK(whole.micro_batches_kept == 4);
+}
+
+TEST_CASE("layout: DualPipe's steps are those of the recurrence, and both copies add up gradients",
+          "[layout]") {
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
+    for (const std::int64_t m : {8, 12}) {
+        sim::StepJob job = pipeline_job(topology, sim::PipelineKind::dual_pipe, 4, m);
+        job.layout->stages.clear();
+        for (int stage = 0; stage < 8; ++stage) {
+            sim::StageWork& work = job.layout->stages.emplace_back();
+            work.forward = {{1.0 / 3 / 4}};
+            work.backward = {{2.0 / 3 / 4, 1}};
+            work.inputs = {{1.0 / 3 / 4}};
+            work.weights = {{1.0 / 3 / 4, 1}};
+        }
+        const PassTimes times{
+            milliseconds(2), milliseconds(2), {}, milliseconds(2), milliseconds(6)};
+        const sim::PipelineSpec spec = job.layout->pipeline(m);
+        const sim::StepRecord step = steps_of(topology, job).back();
+        CHECK(step.end - step.begin == pipeline_step(spec, times).length);
+        CHECK(step.parts.compute == m * milliseconds(6));
+        CHECK(step.parts.total() == step.end - step.begin);
+    }
+    // Cut from a model: twice its parameters and gradients, whose two copies are added up.
+    const sim::ModelProfile model = sim::model_named("bert_base", "test");
+    sim::LayoutRequest request = request_of({1, 4, 1}, 2);
+    request.micro_batches = 8;
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
+    request.schedule = sim::PipelineKind::zero_bubble;
+    const sim::LayoutMemory one_way = sim::layout_memory(model, request, rule);
+    request.schedule = sim::PipelineKind::dual_pipe;
+    const sim::LayoutMemory both_ways = sim::layout_memory(model, request, rule);
+    CHECK(one_way.micro_batches_kept == 4);
+    CHECK(both_ways.micro_batches_kept == 5);
+    const sim::LayoutWork work = sim::make_layout(model, request, "test");
+    CHECK(work.adders() == 2);
+    const std::vector<sim::DeviceId> all = topology.workers();
+    CHECK(work.adders_of(all, 0, 1) == std::vector{all[1], all[2]});
+    sim::StepJob job = job_on(topology, 4);
+    job.layout = work;
+    job.compute.assign(4, milliseconds(80));
+    job.accumulation = 8;
+    const sim::StepRecord step = steps_of(topology, job).back();
+    CHECK(step.parts.sending > Duration{});
+    CHECK(step.parts.total() == step.end - step.begin);
+    CHECK(sim::least_step(topology, job) <= step.end - step.begin);
+}
+
+TEST_CASE("layout: what a pass of a pair sends is hidden while the other computes", "[layout]") {
+    const sim::Topology topology = sim::build_cluster("p3.16xlarge", 1);
+    const auto step_of = [&](sim::PipelineKind kind, Bytes size) {
+        sim::StepJob job = pipeline_job(topology, sim::PipelineKind::dual_pipe, 4, 24);
+        job.workers = topology.workers();
+        job.compute.assign(8, 4 * milliseconds(6));
+        sim::LayoutWork& layout = *job.layout;
+        layout.degrees.tensor = 2;
+        layout.schedule = kind;
+        layout.stages.clear();
+        const bool both = kind == sim::PipelineKind::dual_pipe;
+        const auto part = [&](double share) {
+            sim::ModelBlock block{share / 3 / 4 / 4};
+            block.exchange = sim::ExchangeKind::tensor_all_reduce;
+            block.bytes = size;
+            return std::vector(4, block);
+        };
+        for (int stage = 0; stage < (both ? 8 : 4); ++stage) {
+            sim::StageWork& work = layout.stages.emplace_back();
+            work.forward = part(1);
+            work.backward = part(both ? 2 : 1);
+            if (both) work.inputs = part(1);
+            work.weights = {{1.0 / 3 / 4, 1}};
+        }
+        return steps_of(topology, job).back();
+    };
+    // Of 10 MB, about 0.3 ms: each block computes for 0.5 or 1 ms.
+    const sim::StepRecord one_way = step_of(sim::PipelineKind::zero_bubble, bytes(10'000'000));
+    const sim::StepRecord both_ways = step_of(sim::PipelineKind::dual_pipe, bytes(10'000'000));
+    CHECK(both_ways.parts.total() == both_ways.end - both_ways.begin);
+    CHECK(both_ways.parts.compute == one_way.parts.compute);
+    CHECK(one_way.parts.exchange > 3 * both_ways.parts.exchange);
+    CHECK(both_ways.end - both_ways.begin < one_way.end - one_way.begin);
+    // Nothing is sent: as long as by the recurrence, or sooner, as passes of a pair end apart.
+    const sim::StepRecord free = step_of(sim::PipelineKind::dual_pipe, Bytes{});
+    const PassTimes times{milliseconds(2), milliseconds(2), {}, milliseconds(2), milliseconds(6)};
+    const sim::PipelineSpec spec{sim::PipelineKind::dual_pipe, 4, 24, 1};
+    CHECK(to_seconds(free.end - free.begin) <=
+          to_seconds(pipeline_step(spec, times).length) + 1e-9);
+    CHECK(free.parts.exchange == Duration{});
 }
 
 TEST_CASE("layout: activations between stages are flows on real links", "[layout]") {

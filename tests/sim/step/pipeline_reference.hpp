@@ -17,7 +17,8 @@ struct PassTimes {
     Duration forward;  // of one micro-batch on one of a worker's chunks
     Duration backward;
     Duration transfer;      // of activations or their gradients, between two stages
-    Duration weights = {};  // zero_bubble: after the backward pass
+    Duration weights = {};  // where they are apart: after the backward pass; else a part of it
+    Duration pair = {};     // of a forward and a whole backward pass side by side
 };
 
 struct PipelineStep {
@@ -32,7 +33,7 @@ public:
     PipelineRun(const sim::PipelineSpec& spec, const PassTimes& times)
         : spec_(spec),
           times_(times),
-          stages_(spec.workers * spec.chunks),
+          stages_(spec.stages()),
           ends_(
               static_cast<std::size_t>(2 * stages_) * static_cast<std::size_t>(spec.micro_batches),
               Instant::never()) {
@@ -53,8 +54,7 @@ public:
                 while (done_[worker] < lists_[worker].size() && play(worker)) {
                     moved = true;
                     const sim::PipelinePass& pass = lists_[worker][done_[worker]++];
-                    const bool apart = spec_.kind == sim::PipelineKind::zero_bubble;
-                    kept[worker] += pass.forward ? 1 : apart && !pass.weights ? 0 : -1;
+                    kept[worker] += pass.forward ? 1 : pass.inputs ? 0 : -1;
                     step.most_kept[worker] = std::max(step.most_kept[worker], kept[worker]);
                 }
             }
@@ -81,22 +81,39 @@ private:
             free_at_[worker] = free_at_[worker] + times_.weights;
             return true;
         }
-        Instant ready;
-        const bool first = pass.forward && pass.stage == 0;
-        const bool turning = !pass.forward && pass.stage == stages_ - 1;
-        if (!first) {
-            const std::int32_t before = turning        ? pass.stage
-                                        : pass.forward ? pass.stage - 1
-                                                       : pass.stage + 1;
-            ready = end_of(pass.forward || turning, before, pass.micro_batch);
-            if (ready == Instant::never()) return false;
-            if (!turning && spec_.workers > 1) ready = ready + times_.transfer;
+        const Instant ready = ready_at(pass);
+        if (ready == Instant::never()) return false;
+        Instant begin = std::max(ready, free_at_[worker]);
+        if (pass.beside_next) {  // both end with the pair
+            const sim::PipelinePass& next = lists_[worker][done_[worker] + 1];
+            const Instant other = ready_at(next);
+            if (other == Instant::never()) return false;
+            begin = std::max(begin, other) + (times_.pair - length_of(pass) - length_of(next));
         }
-        const Instant end =
-            std::max(ready, free_at_[worker]) + (pass.forward ? times_.forward : times_.backward);
+        const bool second = done_[worker] > 0 && lists_[worker][done_[worker] - 1].beside_next;
+        const Instant end = second ? free_at_[worker] + length_of(pass) : begin + length_of(pass);
         free_at_[worker] = end;
-        end_of(pass.forward, pass.stage, pass.micro_batch) = end;
+        end_of(pass.forward, pass.stage, pass.micro_batch) =
+            pass.beside_next ? end + length_of(lists_[worker][done_[worker] + 1]) : end;
         return true;
+    }
+
+    Duration length_of(const sim::PipelinePass& pass) const {
+        if (pass.forward) return times_.forward;
+        const bool whole = spec_.copies() > 1 && !pass.inputs;
+        return whole ? times_.backward + times_.weights : times_.backward;
+    }
+
+    // Its input is there; never: not known yet.
+    Instant ready_at(const sim::PipelinePass& pass) {
+        if (pass.forward && spec_.is_first(pass.stage)) return {};
+        const bool turning = !pass.forward && spec_.is_last(pass.stage);
+        const std::int32_t before = turning        ? pass.stage
+                                    : pass.forward ? pass.stage - 1
+                                                   : pass.stage + 1;
+        const Instant ready = end_of(pass.forward || turning, before, pass.micro_batch);
+        const bool sent = !turning && spec_.workers > 1 && ready != Instant::never();
+        return sent ? ready + times_.transfer : ready;
     }
 
     const sim::PipelineSpec& spec_;
