@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/invariant.hpp"
 #include "sim/step/placed_collective.hpp"
@@ -55,12 +56,13 @@ std::vector<PricedCollective> price_collectives(const Topology& topology,
     const auto count = static_cast<std::int64_t>(buckets.size());
     const Bytes mean = mean_message(buckets);
     std::vector<PricedCollective> priced;
+    const auto routes = std::make_shared<Routes>(topology);
     for (const policies::Collective algorithm : candidates) {
         const auto ranks = static_cast<std::int32_t>(workers.size());
         if (!worth_a_try(algorithm, workers.size())) continue;
         if (per_host == 0 && goes_by_machine(algorithm)) continue;
         if (!kernels::schedule_refusal(algorithm, ranks, per_host).empty()) continue;
-        ClusterNetwork network(topology);
+        ClusterNetwork network(topology, {}, routes);
         const PlacedCollective placed(network, algorithm, workers, per_host, where);
         placed.start(network, mean, Instant{});
         const auto end = network.runs().run_until(Instant::never());

@@ -12,15 +12,19 @@
 
 namespace ukemi::sim {
 
-ClusterNetwork::ClusterNetwork(const Topology& topology, const NetworkRule& rule)
-    : topology_(topology), rule_(rule), runs_(flows_), routes_(topology) {
+ClusterNetwork::ClusterNetwork(const Topology& topology, const NetworkRule& rule,
+                               std::shared_ptr<Routes> routes)
+    : topology_(topology),
+      rule_(rule),
+      runs_(flows_),
+      routes_(routes != nullptr ? std::move(routes) : std::make_shared<Routes>(topology)) {
     for (const LinkRate& rate : topology.link_rates()) flows_.add_link(rate);
 }
 
 Router ClusterNetwork::router(std::span<const DeviceId> workers) {
     return [this, workers](std::int32_t from, std::int32_t to) {
-        return routes_.route(workers[static_cast<std::size_t>(from)],
-                             workers[static_cast<std::size_t>(to)]);
+        return routes_->route(workers[static_cast<std::size_t>(from)],
+                              workers[static_cast<std::size_t>(to)]);
     };
 }
 
@@ -37,10 +41,10 @@ std::span<const LinkId> ClusterNetwork::between_hosts(DeviceId from, DeviceId to
     const auto [entry, is_new] = connections_.try_emplace({from, to, hosts});
     std::vector<LinkId>& links = entry->second;
     if (!is_new) return links;
-    const DeviceId first = socket_of(topology_, routes_, from);
-    const DeviceId second = socket_of(topology_, routes_, to);
+    const DeviceId first = socket_of(topology_, *routes_, from);
+    const DeviceId second = socket_of(topology_, *routes_, to);
     const bool within = topology_.device(from).machine == topology_.device(to).machine;
-    const auto path = first == second ? std::span<const LinkId>() : routes_.route(first, second);
+    const auto path = first == second ? std::span<const LinkId>() : routes_->route(first, second);
     Duration once;
     for (const LinkId link : path) once += topology_.link(link).latency;
     const Duration waits = within ? Duration{} : 2 * std::int64_t{hosts.round_trips} * once;

@@ -27,13 +27,15 @@ namespace ukemi::sim {
 // A cluster's links in a network that can run; what crosses from which device to which.
 class ClusterNetwork {
 public:
-    explicit ClusterNetwork(const Topology& topology,  // which must outlive it
-                            const NetworkRule& rule = {});
+    // The topology must outlive it. Networks of one topology may share what they know of its
+    // routes; none: its own.
+    explicit ClusterNetwork(const Topology& topology, const NetworkRule& rule = {},
+                            std::shared_ptr<Routes> routes = nullptr);
 
     const Topology& topology() const { return topology_; }
     FlowNetwork& flows() { return flows_; }
     CollectiveRuns& runs() { return runs_; }
-    Routes& routes() { return routes_; }
+    Routes& routes() { return *routes_; }
     const NetworkRule& rule() const { return rule_; }
     // From rank to rank of a job whose rank r runs on workers[r]. Throws InputError if there is no
     // path. The span of workers must outlive the router.
@@ -48,7 +50,7 @@ private:
     NetworkRule rule_;
     FlowNetwork flows_;
     CollectiveRuns runs_;
-    Routes routes_;
+    std::shared_ptr<Routes> routes_;
     std::map<std::tuple<DeviceId, DeviceId, HostTransport>, std::vector<LinkId>> connections_;
 };
 
