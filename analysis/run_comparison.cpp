@@ -95,7 +95,8 @@ StoredResults load(const fs::path& folder) {
     const fs::path run_file = folder / "run.json";
     const fs::path runs_file = folder / "runs.json";
     for (const auto& [file, command] :
-         {std::pair("schedule.json", "schedule"), std::pair("simulate.json", "simulate")}) {
+         {std::pair("schedule.json", "schedule"), std::pair("search.json", "search"),
+          std::pair("simulate.json", "simulate")}) {
         if (!fs::exists(folder / file)) continue;
         throw InputError(folder.string(), "",
                          fmt::format("is of ukemi {}: diff compares runs on a market (ukemi report "

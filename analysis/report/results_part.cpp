@@ -276,10 +276,59 @@ void add_scheduled(ReportPart& part, const ordered_json& document) {
     part.tables.push_back(std::move(table));
 }
 
+void add_searched(ReportPart& part, const ordered_json& document) {
+    const ordered_json& means = document.at("means");
+    for (const ordered_json& row : means) {
+        for (const auto& [key, quantity] :
+             {std::pair("/metric", "metric of the trial that won"), std::pair("/gpu_h", "GPUs, h"),
+              std::pair("/makespan_h", "makespan, h")}) {
+            const auto mean = number_at(row, key);
+            if (mean) part.means.push_back({text_at(row, "/searcher"), quantity, *mean, {}});
+        }
+    }
+    const std::vector<JsonColumn> columns{{"searcher", "/searcher"},
+                                          {"searches", "/searches", 1, 0, ""},
+                                          {"metric", "/metric", 1, 4, ""},
+                                          {"makespan, h", "/makespan_h", 1, 2, ""},
+                                          {"GPUs, h", "/gpu_h", 1, 2, ""},
+                                          {"of full training, %", "/gpu_share", 100, 1, ""},
+                                          {"same winner", "/same_winner", 1, 0, ""},
+                                          {"as good", "/as_good", 1, 0, ""}};
+    ReportTable table = table_of_rows("Searchers", means, columns);
+    table.notes.emplace_back(
+        "means over the searches; metric: of the trial that won; of full training: of what "
+        "training "
+        "all these trials to their end takes; same winner, as good: searches of which full "
+        "training "
+        "said so, where it was asked for");
+    part.tables.push_back(std::move(table));
+    ordered_json rows = document.at("runs");
+    for (ordered_json& row : rows) {
+        row["won"] = words_of_variation(row.at("settings"));
+        row["variant"] = words_of_variation(row.value("vary", ordered_json::object()));
+    }
+    const std::vector<JsonColumn> of_a_run{{"searcher", "/searcher"},
+                                           {"variant", "/variant"},
+                                           {"seed", "/seed", 1, 0, ""},
+                                           {"trials", "/trials", 1, 0, ""},
+                                           {"pieces", "/pieces", 1, 0, ""},
+                                           {"metric", "/metric", 1, 4, ""},
+                                           {"GPUs, h", "/gpu_h", 1, 2, ""},
+                                           {"restarts", "/restarts", 1, 0, ""},
+                                           {"what won", "/won"}};
+    part.runs.push_back(table_of_rows(fmt::format("Runs ({})", rows.size()), rows, of_a_run));
+}
+
 void add_contents(ReportPart& part, const fs::path& folder, const ordered_json& about) {
     if (fs::exists(folder / "schedule.json")) {
         add_asked(part, about, "schedule");
         add_scheduled(part, json_in(folder / "schedule.json"));
+        add_drawn_figures(part, folder / "figures");
+        return;
+    }
+    if (fs::exists(folder / "search.json")) {
+        add_asked(part, about, "search");
+        add_searched(part, json_in(folder / "search.json"));
         add_drawn_figures(part, folder / "figures");
         return;
     }

@@ -48,7 +48,7 @@ public:
             pair(1, 0, true);
         }
         // From the middle on, weights' gradients are put off.
-        for (std::int32_t i = 0; i < 2 * (near + 1); ++i) backward(1 - i % 2, i > near);
+        for (std::int32_t i = 0; i < 2 * (near + 1); ++i) backward(i % 2 == 0 ? 1 : 0, i > near);
         for (std::int32_t i = 0; i < far; ++i) {
             weights();
             backward(0, true);

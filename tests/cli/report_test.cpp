@@ -417,6 +417,32 @@ TEST_CASE("ukemi report: schedulers on a cluster of jobs", "[cli][report]") {
     CHECK_THAT(diff.err, Catch::StartsWith("ukemi: s: is of ukemi schedule: diff compares"));
 }
 
+TEST_CASE("ukemi report: searchers and what they found", "[cli][report]") {
+    const ScratchFolder scratch;
+    REQUIRE(run_ukemi(scratch.path(), {"search", "gradient_search", "--full", "--out", "s", "--set",
+                                       R"(/searchers=[{"name": "random"}, {"name": "asha"}])"})
+                .code == 0);
+    const Ran ran = run_ukemi(scratch.path(), {"report", "s", "--out", "r.html"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const Page page(scratch / "r.html");
+    check_loads_nothing(page);
+    const json document = json::parse(text_in(scratch / "s/search.json"));
+    const auto rows = page.table("Results");
+    REQUIRE(rows.size() == document.at("means").size());
+    REQUIRE(rows.size() == 2);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const json& mean = document.at("means").at(i);
+        CHECK(rows[i].at("searcher") == mean.at("searcher").get<std::string>());
+        CHECK(number(rows[i].at("metric")) == Approx(mean.at("metric").get<double>()).margin(5e-5));
+        CHECK(number(rows[i].at("same winner")) == mean.at("same_winner").get<double>());
+    }
+    CHECK_THAT(page.section("What was asked"), Catch::Contains("ukemi search s"));
+    const Ran diff = run_ukemi(scratch.path(), {"diff", "s", "s"});
+    CHECK(diff.code == 2);
+    CHECK_THAT(diff.err, Catch::StartsWith("ukemi: s: is of ukemi search: diff compares"));
+}
+
 TEST_CASE("ukemi report: simulated steps", "[cli][report]") {
     const ScratchFolder scratch;
     const std::string file = shipped("steps/resnet50_on_p3.json").string();

@@ -263,7 +263,8 @@ TEST_CASE("experts: a step with tensor, context and expert groups is the sum of 
         }
         const sim::LayoutWork& work = *job.layout;
         std::vector<sim::DeviceId> members;
-        for (const std::int32_t rank : groups.ranks) members.push_back(job.workers[rank]);
+        for (const std::int32_t rank : groups.ranks)
+            members.push_back(job.workers[static_cast<std::size_t>(rank)]);
         CHECK(work.expert_groups(job.workers, 0, 0).front() == members);
         const auto step_of = [&] {
             return sim::run_steps(topology, std::span(&job, 1), {}, {1, 0}).front().steps.front();
