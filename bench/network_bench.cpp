@@ -1,14 +1,16 @@
 // network_bench.cpp — the simulated network beside SimGrid, scenario by scenario, in one run.
 //
-//     bench_network [peer|large|fluid|fat_tree|families]
+//     bench_network [peer|random|large|fluid|fat_tree|families]
 //
-// peer: every reference scenario on 64 and 256 hosts, ours and SimGrid's in turn, five rounds; the
+// peer: every reference scenario on 64 and 256 hosts, SimGrid's and ours in turn, five rounds; the
 // ratio is the median of (SimGrid's time ÷ ours) of the same round, beside the least and the most.
-// SimGrid's time is that of the faster of its two programs (see peers/simgrid_flows.cpp). Only the
-// simulation is timed, not the building of graphs and platforms. Before a time is printed, the
-// simulated times are compared. large: 1024 hosts, one round, SimGrid where asked with
-// UKEMI_SLOW=1. families: how far steps are from every transfer of live workers' schedules in 200
-// random worlds of each of six families, as users get them and with the fluid fidelity.
+// Ours twice: every transfer as a flow, and as simulated steps play it (rings with as few flows as
+// can be). SimGrid's time is that of the faster of its two programs (see peers/simgrid_flows.cpp).
+// Times are the processor's, of the simulation alone, not of building graphs and platforms. Before
+// a time is printed, the simulated times are compared. random: ends of 600 random worlds (or as
+// many as UKEMI_WORLDS says) beside SimGrid's. large: 1024 hosts, one round, SimGrid where asked
+// with UKEMI_SLOW=1. families: how far steps are from every transfer of live workers' schedules in
+// 200 random worlds of each of six families, as users get them and with the fluid fidelity.
 #include <fmt/format.h>
 
 #include <sys/resource.h>
@@ -39,11 +41,11 @@ using namespace ukemi::sim;
 
 struct Timed {
     double simulated_s = 0;
-    double wall_s = 0;
+    double spent_s = 0;
 };
 
-Timed ours(const ReferenceScenario& scenario) {
-    const ReferenceResult result = run_reference(scenario, false);
+Timed ours(const ReferenceScenario& scenario, Fidelity fidelity = Fidelity::exact) {
+    const ReferenceResult result = run_reference(scenario, false, fidelity);
     Instant last;
     for (const Instant end : result.job_ends) last = std::max(last, end);
     return {to_seconds(last.since_start()), result.run_s};
@@ -56,7 +58,7 @@ std::optional<Timed> simgrid_program(const char* mode, std::string_view name, in
     FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return std::nullopt;
     Timed timed;
-    const int read = std::fscanf(pipe, "%lf %lf", &timed.simulated_s, &timed.wall_s);
+    const int read = std::fscanf(pipe, "%lf %lf", &timed.simulated_s, &timed.spent_s);
     if (pclose(pipe) != 0 || read != 2) return std::nullopt;
     return timed;
 }
@@ -66,18 +68,37 @@ std::optional<Timed> simgrid(std::string_view name, int hosts) {
     if (name.find("ring") == std::string_view::npos) return best;
     if (name.ends_with("samehosts") || name.ends_with("degrade")) return best;
     const auto actors = simgrid_program("actors", name, hosts);
-    if (actors && (!best || actors->wall_s < best->wall_s)) best = actors;
+    if (actors && (!best || actors->spent_s < best->spent_s)) best = actors;
     return best;
 }
 #else
+std::optional<Timed> simgrid_program(const char*, std::string_view, int) { return std::nullopt; }
 std::optional<Timed> simgrid(std::string_view, int) { return std::nullopt; }
 #endif
 
-struct Row {
-    std::vector<double> ours_s;
-    std::vector<double> peer_s;
+struct Side {
+    std::vector<double> spent_s;
     std::vector<double> ratios;
     bool equal = true;
+
+    void add(const Timed& own, const std::optional<Timed>& peer) {
+        spent_s.push_back(own.spent_s);
+        if (!peer) return;
+        equal = equal && std::abs(peer->simulated_s - own.simulated_s) <= 2e-9;
+        ratios.push_back(peer->spent_s / own.spent_s);
+    }
+    std::string text() const {
+        if (ratios.empty()) return fmt::format(" {:.3f} | |", 1e3 * median(spent_s));
+        const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
+        return fmt::format(" {:.3f} | {:.1f} ({:.1f} … {:.1f}){} |", 1e3 * median(spent_s),
+                           median(ratios), *low, *high, equal ? "" : ", OTHER SIMULATED TIME");
+    }
+};
+
+struct Row {
+    std::vector<double> peer_s;
+    Side flows;
+    Side steps;
 };
 
 Row measured(std::string_view name, int hosts, int rounds) {
@@ -85,15 +106,32 @@ Row measured(std::string_view name, int hosts, int rounds) {
     Row row;
     for (int round = 0; round < rounds; ++round) {
         const auto peer = simgrid(name, hosts);
-        const Timed own = ours(scenario);
-        row.ours_s.push_back(own.wall_s);
-        if (!peer) continue;
-        row.equal = row.equal && std::abs(peer->simulated_s - own.simulated_s) <= 2e-9;
-        row.peer_s.push_back(peer->wall_s);
-        row.ratios.push_back(peer->wall_s / own.wall_s);
+        row.flows.add(ours(scenario), peer);
+        row.steps.add(ours(scenario, Fidelity::steps), peer);
+        if (peer) row.peer_s.push_back(peer->spent_s);
     }
     return row;
 }
+
+// Geometric mean and least of the rows' ratios.
+struct Ratios {
+    double log_sum = 0;
+    double least = 1e300;
+    int count = 0;
+
+    void add(const Side& side) {
+        if (side.ratios.empty()) return;
+        const double ratio = median(side.ratios);
+        log_sum += std::log(ratio);
+        least = std::min(least, ratio);
+        ++count;
+    }
+    void print(const char* what) const {
+        if (count == 0) return;
+        fmt::print("{}: geometric mean {:.1f}, least {:.1f}, of {} rows\n", what,
+                   std::exp(log_sum / count), least, count);
+    }
+};
 
 bool is_demo(std::string_view name) { return name.ends_with("-demo"); }
 
@@ -121,43 +159,57 @@ void large(bool with_peer) {
     fmt::print("|---|---:|---:|---:|---:|\n");
     for (const auto& [name, known_s] : known_1024_s) {
         const Timed own = ours(reference_scenario(name, 1024));
-        fmt::print("| {} | {:.1f} | {:.1f} |", name, 1e3 * own.wall_s,
+        fmt::print("| {} | {:.1f} | {:.1f} |", name, 1e3 * own.spent_s,
                    1e9 * std::abs(own.simulated_s - known_s));
         const auto peer = with_peer ? simgrid(name, 1024) : std::nullopt;
-        if (peer) fmt::print(" {:.0f} | {:.1f}", 1e3 * peer->wall_s, peer->wall_s / own.wall_s);
+        if (peer) fmt::print(" {:.0f} | {:.1f}", 1e3 * peer->spent_s, peer->spent_s / own.spent_s);
         fmt::print("{}\n", peer ? " |" : " | |");
         std::fflush(stdout);
     }
 }
 
 void compare(const std::vector<int>& sizes, int rounds) {
-    fmt::print("| scenario | hosts | ours, ms | SimGrid, ms | ratio | least … most |\n");
-    fmt::print("|---|---:|---:|---:|---:|---|\n");
-    double log_sum = 0;
-    int count = 0;
-    double least = 1e300;
+    fmt::print(
+        "| scenario | hosts | SimGrid, ms | flows, ms | ratio (least … most) | steps, ms | ratio "
+        "(least … most) |\n|---|---:|---:|---:|---|---:|---|\n");
+    Ratios flows;
+    Ratios steps;
     for (const std::string_view name : reference_scenario_names()) {
         for (const int hosts : sizes) {
             if (is_demo(name)) continue;
             const Row row = measured(name, hosts, rounds);
-            fmt::print("| {} | {} | {:.3f} |", name, hosts, 1e3 * median(row.ours_s));
-            if (row.ratios.empty()) {
-                fmt::print(" | | |\n");
-                continue;
-            }
-            const double ratio = median(row.ratios);
-            const auto [low, high] = std::minmax_element(row.ratios.begin(), row.ratios.end());
-            fmt::print(" {:.2f} | {:.1f} | {:.1f} … {:.1f}{} |\n", 1e3 * median(row.peer_s), ratio,
-                       *low, *high, row.equal ? "" : ", OTHER SIMULATED TIME");
+            const std::string peer =
+                row.peer_s.empty() ? "" : fmt::format("{:.2f}", 1e3 * median(row.peer_s));
+            fmt::print("| {} | {} | {} |{}{}\n", name, hosts, peer, row.flows.text(),
+                       row.steps.text());
             std::fflush(stdout);
-            log_sum += std::log(ratio);
-            least = std::min(least, ratio);
-            ++count;
+            flows.add(row.flows);
+            steps.add(row.steps);
         }
     }
-    if (count == 0) return;
-    fmt::print("\ngeometric mean {:.1f}, least {:.1f}, of {} rows\n", std::exp(log_sum / count),
-               least, count);
+    fmt::print("\n");
+    flows.print("every transfer as a flow");
+    steps.print("as simulated steps play it");
+}
+
+void random_worlds() {
+    const char* given = std::getenv("UKEMI_WORLDS");
+    const int worlds = given == nullptr ? 600 : std::atoi(given);
+    double worst_ns = 0;
+    int compared = 0;
+    for (int seed = 1; seed <= worlds; ++seed) {
+        const auto peer = simgrid_program("dag", "random", seed);
+        if (!peer) continue;
+        const ReferenceScenario scenario = random_scenario(static_cast<std::uint64_t>(seed));
+        for (const Fidelity fidelity : {Fidelity::exact, Fidelity::steps}) {
+            const double off_ns =
+                1e9 * std::abs(ours(scenario, fidelity).simulated_s - peer->simulated_s);
+            if (off_ns > 2) fmt::print("world {}: {:.1f} ns apart\n", seed, off_ns);
+            worst_ns = std::max(worst_ns, off_ns);
+        }
+        ++compared;
+    }
+    fmt::print("{} random worlds beside SimGrid, at most {:.1f} ns apart\n", compared, worst_ns);
 }
 
 // Fat tree of switches with k ports (Al-Fares et al., SIGCOMM 2008): k pods of k/2 edge and k/2
@@ -323,6 +375,7 @@ int main(int argc, char** argv) {
     if (what == "fluid") fluid_beside_exact();
     if (what == "fluid" || what == "fat_tree") fluid_in_fat_tree();
     if (what == "families") families();
-    constexpr std::array known = {"peer", "large", "fluid", "fat_tree", "families"};
+    if (what == "random") random_worlds();
+    constexpr std::array known = {"peer", "random", "large", "fluid", "fat_tree", "families"};
     return std::ranges::find(known, what) != known.end() ? 0 : 2;
 }

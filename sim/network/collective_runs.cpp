@@ -214,9 +214,9 @@ void CollectiveRuns::begin(std::uint32_t index) {
     run.waits.assign(waits.begin(), waits.end());
     if (run.placed != nullptr && begin_alone(index)) return;
     for (std::uint32_t node = 0; node < waits.size(); ++node) {
-        if (waits[node] == 0) begin_node(index, node);
+        if (waits[node] == 0) begin_node(run, index, node);
     }
-    follow(index);
+    follow(run, index);
 }
 
 void CollectiveRuns::end(std::uint32_t index) {
@@ -270,60 +270,55 @@ void CollectiveRuns::start_fluid(std::uint32_t index, const FluidPlan::Phase& ph
     network_.start(phase.route, a_round * rounds, tag_of(index, beginning), options);
 }
 
-void CollectiveRuns::begin_node(std::uint32_t index, std::uint32_t node) {
-    Run& run = at(index);
+void CollectiveRuns::begin_node(const Run& run, std::uint32_t number, std::uint32_t node) {
     const TransferGraph::Node& what = run.graph->node(node);
-    if (what.edge == TransferGraph::join) return over_.push_back(node);
+    if (what.edge == TransferGraph::join) return over_.push(node);
     const auto first = static_cast<std::size_t>(what.first_chunk);
     const std::int64_t bytes = run.chunk_begin[first + static_cast<std::size_t>(what.chunk_count)] -
                                run.chunk_begin[first];
-    if (bytes == 0) return over_.push_back(node);
+    if (bytes == 0) return over_.push(node);
     ++flow_count_;
-    network_.start((*run.routes)[what.edge], static_cast<double>(bytes), tag_of(index, node));
+    network_.start((*run.routes)[what.edge], static_cast<double>(bytes), tag_of(number, node));
 }
 
 // Lets everything begin that waited for the nodes that are over, and ends the run after the last.
-void CollectiveRuns::follow(std::uint32_t index) {
-    Run& run = at(index);
+void CollectiveRuns::follow(Run& run, std::uint32_t number) {
+    const TransferGraph& graph = *run.graph;
     while (!over_.empty()) {
         const std::uint32_t node = over_.back();
-        over_.pop_back();
+        over_.pop();
         --run.left;
-        for (const std::uint32_t next : run.graph->successors(node)) {
-            if (--run.waits[next] == 0) begin_node(index, next);
+        for (const std::uint32_t next : graph.successors(node)) {
+            if (--run.waits[next] == 0) begin_node(run, number, next);
         }
     }
-    if (run.left == 0) end(index);
+    if (run.left == 0) end(number);
 }
 
 void CollectiveRuns::take(const FlowNetwork::Happening& happening) {
-    const auto run = static_cast<std::uint32_t>(happening.tag >> 32);
+    const auto number = static_cast<std::uint32_t>(happening.tag >> 32);
     const auto node = static_cast<std::uint32_t>(happening.tag);
-    switch (happening.kind) {
-        case FlowNetwork::Kind::flow_finished:
-            if (at(run).plan == nullptr) {
-                over_.push_back(node);
-                follow(run);
-            } else if (at(run).play != RingPlay::fluid) {
-                if (exact_.flow_finished(run, node)) next_phase(run);
-            } else if (node == beginning || rings_.flow_finished(run, node)) {
-                next_phase(run);
-            }
-            break;
-        case FlowNetwork::Kind::woken:
-            if (node == beginning) {
-                begin(run);
-            } else if (at(run).plan == nullptr) {
-                end(run);
-            } else if (at(run).play != RingPlay::fluid) {
-                if (exact_.alarm(run)) next_phase(run);
-            } else {
-                rings_.alarm(run, node & ~FluidRings::alarm_bit);
-            }
-            break;
-        case FlowNetwork::Kind::link_changed:
-            events_.push_back({NetworkEvent::Kind::link_changed, happening.tag, network_.now()});
-            break;
+    if (happening.kind == FlowNetwork::Kind::link_changed) {
+        events_.push_back({NetworkEvent::Kind::link_changed, happening.tag, network_.now()});
+        return;
+    }
+    if (happening.kind == FlowNetwork::Kind::woken && node == beginning) return begin(number);
+    Run& run = at(number);
+    if (happening.kind == FlowNetwork::Kind::flow_finished) {
+        if (run.plan == nullptr) {
+            over_.push(node);
+            follow(run, number);
+        } else if (run.play != RingPlay::fluid) {
+            if (exact_.flow_finished(number, node)) next_phase(number);
+        } else if (node == beginning || rings_.flow_finished(number, node)) {
+            next_phase(number);
+        }
+    } else if (run.plan == nullptr) {
+        end(number);
+    } else if (run.play != RingPlay::fluid) {
+        if (exact_.alarm(number)) next_phase(number);
+    } else {
+        rings_.alarm(number, node & ~FluidRings::alarm_bit);
     }
 }
 

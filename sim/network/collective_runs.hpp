@@ -154,8 +154,8 @@ private:
     bool begin_alone(std::uint32_t run);
     void end_alone(Run& run);
     void play_again(std::uint32_t run);
-    void begin_node(std::uint32_t run, std::uint32_t node);
-    void follow(std::uint32_t run);
+    void begin_node(const Run& run, std::uint32_t number, std::uint32_t node);
+    void follow(Run& run, std::uint32_t number);
     void next_phase(std::uint32_t run);
     void end(std::uint32_t run);
     RunId added(Run run, Instant at);
@@ -175,7 +175,7 @@ private:
     std::size_t running_count_ = 0;
     std::vector<NetworkEvent> events_;  // that nobody has been told of, in order
     std::size_t told_count_ = 0;
-    std::vector<std::uint32_t> over_;  // nodes whose successors have to hear of it
+    PlainList<std::uint32_t> over_;  // nodes whose successors have to hear of it
     std::uint64_t flow_count_ = 0;
     std::vector<std::uint32_t> edges_on_link_;  // all zero between two uses
 };

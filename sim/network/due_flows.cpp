@@ -7,20 +7,15 @@
 
 namespace ukemi::sim {
 
-std::uint32_t DueFlows::bucket_at(Tick at) {
-    const auto hash = static_cast<std::uint64_t>(at) * 0x9e3779b97f4a7c15U >> 58;
-    std::uint32_t& recent = recent_[hash];
-    if (recent < buckets_.size() && buckets_[recent].at == at && buckets_[recent].first != none) {
-        return recent;
-    }
+std::uint32_t DueFlows::new_bucket(Tick at) {
     if (free_buckets_.empty()) {
         free_buckets_.push_back(static_cast<std::uint32_t>(buckets_.size()));
         buckets_.emplace_back();
     }
-    recent = free_buckets_.back();
+    const std::uint32_t index = free_buckets_.back();
     free_buckets_.pop_back();
-    buckets_[recent] = {at, none, none, queue_.push(at, 0, recent)};
-    return recent;
+    buckets_[index] = {at, none, none, queue_.push(at, 0, index)};
+    return index;
 }
 
 void DueFlows::insert(Slot slot, Tick at) {
@@ -46,17 +41,19 @@ void DueFlows::erase(Slot slot) {
     node.bucket = none;
 }
 
-void DueFlows::take(std::vector<Slot>& flows) {
-    INVARIANT(flows.empty() && !queue_.empty());
+std::span<const DueFlows::Slot> DueFlows::take() {
+    INVARIANT(!queue_.empty());
     free_buckets_.push_back(queue_.take());
     Bucket& bucket = buckets_[free_buckets_.back()];
+    taken_.clear();
     for (Slot slot = bucket.first; slot != none;) {
-        flows.push_back(slot);
+        taken_.push(slot);
         Node& node = nodes_[slot];
         slot = node.after;
         node.bucket = none;
     }
     bucket.first = bucket.last = none;
+    return {taken_.begin(), taken_.size()};
 }
 
 void DueFlows::shift(Tick by) {

@@ -8,9 +8,11 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/time_queue.hpp"
+#include "sim/network/plain_list.hpp"
 
 namespace ukemi::sim {
 
@@ -27,8 +29,9 @@ public:
 
     // The earliest tick of all; not empty.
     Tick next() { return queue_.next().at; }
-    // Moves those due at next(), or the first part of them, in their order, into an empty list.
-    void take(std::vector<Slot>& flows);
+    // Takes those due at next(), or the first part of them, in their order. They are there until
+    // the next take().
+    std::span<const Slot> take();
     // All ticks become less by this much.
     void shift(Tick by);
 
@@ -45,13 +48,22 @@ private:
         Slot last = none;
         TimeQueue<std::uint32_t>::Ticket ticket;
     };
-    std::uint32_t bucket_at(Tick at);
+    std::uint32_t bucket_at(Tick at) {
+        std::uint32_t& recent = recent_[static_cast<std::uint64_t>(at) * 0x9e3779b97f4a7c15U >> 58];
+        if (recent < buckets_.size() && buckets_[recent].at == at &&
+            buckets_[recent].first != none) {
+            return recent;
+        }
+        return recent = new_bucket(at);
+    }
+    std::uint32_t new_bucket(Tick at);
 
     std::vector<Node> nodes_;
     std::vector<Bucket> buckets_;
     std::vector<std::uint32_t> free_buckets_;
     TimeQueue<std::uint32_t> queue_;          // of buckets, none of them empty
     std::array<std::uint32_t, 64> recent_{};  // buckets by a few bits of their tick
+    PlainList<Slot> taken_;
 };
 
 }  // namespace ukemi::sim

@@ -2,7 +2,6 @@
 #include "sim/network/fair_share.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/invariant.hpp"
 
@@ -11,6 +10,7 @@ namespace {
 
 constexpr double same_within = 1e-12;
 bool not_above(double a, double b) { return a <= b * (1 + same_within); }
+constexpr std::size_t unlimited_hops = std::size_t{1} << 32;
 bool nearly_equal(double a, double b) { return not_above(a, b) && not_above(b, a); }
 
 }  // namespace
@@ -24,39 +24,41 @@ LinkId FairShare::add_link(double capacity) {
 RouteId FairShare::add_route(std::span<const Hop> hops) {
     INVARIANT(!hops.empty());
     for (const Hop& hop : hops) INVARIANT(index_of_link(hop.link) < links_.size() && hop.edges > 0);
-    routes_.push_back({hops_.size(), static_cast<std::uint32_t>(hops.size())});
+    INVARIANT(hops_.size() + hops.size() < unlimited_hops);
+    routes_.push_back(
+        {static_cast<std::uint32_t>(hops_.size()), static_cast<std::uint32_t>(hops.size())});
     hops_.insert(hops_.end(), hops.begin(), hops.end());
     return static_cast<RouteId>(routes_.size() - 1);
 }
 
 void FairShare::reserve(Slot slot) {
-    if (slot < flows_.size()) return;
     const std::size_t count = std::max<std::size_t>(slot + std::size_t{1}, 2 * flows_.size());
     flows_.resize(count);
     short_positions_.resize(count * short_route);
 }
 
-std::uint32_t* FairShare::positions(Slot slot) {
-    const std::size_t count = hops(flows_[slot].route).size();
-    if (count <= short_route) return short_positions_.data() + std::size_t{slot} * short_route;
+void FairShare::reserve_positions(Slot slot) {
+    const std::size_t count = flows_[slot].route.count;
+    if (count <= short_route) return;
     if (long_positions_.size() <= slot) long_positions_.resize(slot + std::size_t{1});
     if (long_positions_[slot].size() < count) long_positions_[slot].resize(count);
-    return long_positions_[slot].data();
 }
 
 void FairShare::add(Slot slot, RouteId route) {
-    reserve(slot);
+    if (slot >= flows_.size()) reserve(slot);
     Flow& flow = flows_[slot];
     INVARIANT(!flow.present);
-    flow = {0, unlimited, route, round_ + 1, Standing::open, true, 1};
+    flow = {0, unlimited,      round_ + 1, routes_[static_cast<std::size_t>(route)],
+            1, Standing::open, true};
+    if (flow.route.count > short_route) reserve_positions(slot);
     std::uint32_t* const position = positions(slot);
-    const std::span<const Hop> crossed = hops(route);
+    const std::span<const Hop> crossed = hops(flow.route);
     for (std::uint32_t i = 0; i < crossed.size(); ++i) {
-        std::vector<Member>& members = links_[index_of_link(crossed[i].link)].members;
+        PlainList<Member>& members = links_[index_of_link(crossed[i].link)].members;
         position[i] = static_cast<std::uint32_t>(members.size());
-        members.push_back({slot, i, crossed[i].edges});
+        members.push({slot, i, crossed[i].edges});
     }
-    added_.push_back(slot);
+    added_.push(slot);
 }
 
 void FairShare::remove(Slot slot) {
@@ -68,7 +70,7 @@ void FairShare::remove(Slot slot) {
         const std::uint32_t index = index_of_link(crossed[i].link);
         LinkState& link = links_[index];
         const Member last = link.members.back();
-        link.members.pop_back();
+        link.members.pop();
         if (position[i] < link.members.size()) {
             link.members[position[i]] = last;
             positions(last.slot)[last.hop] = position[i];
@@ -76,17 +78,19 @@ void FairShare::remove(Slot slot) {
         if (link.members.empty()) {
             link.level = unlimited;
         } else if (link.level < unlimited) {
-            disturbed_.push_back(index);
+            disturbed_.push(index);
         }
     }
     flow.present = false;
-    if (flow.round == round_ + 1) std::erase(added_, slot);
+    if (flow.round != round_ + 1) return;
+    added_.shrink_to(
+        static_cast<std::size_t>(std::remove(added_.begin(), added_.end(), slot) - added_.begin()));
 }
 
 void FairShare::set_capacity(LinkId link, double capacity) {
     INVARIANT(capacity >= 0 && capacity < unlimited);
     links_[index_of_link(link)].capacity = capacity;
-    disturbed_.push_back(index_of_link(link));
+    disturbed_.push(index_of_link(link));
 }
 
 void FairShare::set_cap(Slot slot, double cap) {
@@ -95,7 +99,7 @@ void FairShare::set_cap(Slot slot, double cap) {
     if (flow.cap == cap) return;
     const bool matters = cap < flow.rate || not_above(flow.cap, flow.rate);
     flow.cap = cap;
-    if (matters && flow.round <= round_) recapped_.push_back(slot);  // else it is new anyway
+    if (matters && flow.round <= round_) recapped_.push(slot);  // else it is new anyway
 }
 
 void FairShare::set_strands(Slot slot, std::uint32_t strands) {
@@ -107,21 +111,21 @@ void FairShare::set_strands(Slot slot, std::uint32_t strands) {
     for (std::size_t i = 0; i < crossed.size(); ++i) {
         const std::uint32_t index = index_of_link(crossed[i].link);
         links_[index].members[position[i]].edges = crossed[i].edges * strands;
-        disturbed_.push_back(index);
+        disturbed_.push(index);
     }
 }
 
 std::span<const FairShare::Slot> FairShare::solve() {
     changed_.clear();
-    if (settled()) return changed_;
+    if (settled()) return {};
     begin_round();
     review_all();
     for (Entry next; next_entry(next);) {
         level_ = next.level;
-        switch (next.event) {
-            case Event::link_full: fill(next.index); break;
-            case Event::cap_reached: fix(next.index, level_); break;
-            case Event::link_wakes: wake(next.index); break;
+        switch (next.event()) {
+            case Event::link_full: fill(next.index()); break;
+            case Event::cap_reached: fix(next.index(), level_); break;
+            case Event::link_wakes: wake(next.index()); break;
         }
         review_all();
     }
@@ -130,7 +134,7 @@ std::span<const FairShare::Slot> FairShare::solve() {
         LinkState& link = links_[index];
         if (!link.full) link.level = unlimited;
     }
-    return changed_;
+    return {changed_.begin(), changed_.size()};
 }
 
 // What changed, as seen from level zero.
@@ -156,104 +160,133 @@ void FairShare::begin_round() {
     recapped_.clear();
 }
 
-// The next event that still counts, in the order of levels; false if none is left.
+// Of a link that has another entry, or none, by now: no. Nor a flow that has its rate.
+bool FairShare::counts(const Entry& entry) {
+    if (entry.event() == Event::cap_reached) {
+        const bool open = standing(flows_[entry.index()]) == Standing::open;
+        if (!open) --queued_count_;
+        return open;
+    }
+    const LinkState& link = links_[entry.index()];
+    return link.queued && link.version == entry.version;
+}
+
+// The next event that still counts, in the order of levels; false if none is left. Of a few the
+// first is found by looking at all, which is a tenth faster; more are a heap.
 bool FairShare::next_entry(Entry& entry) {
-    const auto later = [](const Entry& a, const Entry& b) {
-        return std::tie(a.level, a.event, a.index) > std::tie(b.level, b.event, b.index);
-    };
-    const auto end_at = [&](std::size_t count) {
-        return agenda_.begin() + static_cast<std::ptrdiff_t>(count);
-    };
+    const bool taken = heaped_count_ == 0 && agenda_.size() <= scanned_max ? take_of_few(entry)
+                                                                           : take_of_heap(entry);
+    if (!taken) return false;
+    --queued_count_;
+    if (entry.event() != Event::cap_reached) links_[entry.index()].queued = false;
+    return true;
+}
+
+bool FairShare::take_of_few(Entry& entry) {
+    std::size_t count = 0;
+    std::size_t first = 0;
+    for (const Entry& one : agenda_) {
+        if (!counts(one)) continue;
+        agenda_[count] = one;
+        if (agenda_[first].is_after(one)) first = count;
+        ++count;
+    }
+    agenda_.shrink_to(count);
+    if (count == 0) return false;
+    entry = agenda_[first];
+    agenda_[first] = agenda_.back();
+    agenda_.pop();
+    return true;
+}
+
+bool FairShare::take_of_heap(Entry& entry) {
+    const auto later = [](const Entry& a, const Entry& b) { return a.is_after(b); };
     if (heaped_count_ == 0) {
         std::make_heap(agenda_.begin(), agenda_.end(), later);
         heaped_count_ = agenda_.size();
     }
-    while (queued_count_ > 0) {
+    do {
+        if (queued_count_ == 0) return false;
         while (heaped_count_ < agenda_.size()) {
-            std::push_heap(agenda_.begin(), end_at(++heaped_count_), later);
+            std::push_heap(agenda_.begin(), agenda_.begin() + ++heaped_count_, later);
         }
         std::pop_heap(agenda_.begin(), agenda_.end(), later);
         entry = agenda_.back();
-        agenda_.pop_back();
+        agenda_.pop();
         heaped_count_ = agenda_.size();
-        if (entry.event == Event::cap_reached) {
-            --queued_count_;
-            if (standing(flows_[entry.index]) == Standing::open) return true;
-            continue;
-        }
-        LinkState& link = links_[entry.index];
-        if (!link.queued || link.version != entry.version) continue;
-        link.queued = false;
-        --queued_count_;
-        return true;
-    }
-    return false;
+    } while (!counts(entry));
+    return true;
 }
 
 // A flow that shares no link needs no filling.
 bool FairShare::settle_alone(Slot slot) {
-    double rate = flows_[slot].cap;
-    const std::uint32_t strands = flows_[slot].strands;
-    const std::span<const Hop> crossed = hops(flows_[slot].route);
+    Flow& flow = flows_[slot];
+    double rate = flow.cap;
+    const std::span<const Hop> crossed = hops(flow.route);
+    const auto level_of = [&](const Hop& hop, const LinkState& link) {
+        const std::uint32_t edges = hop.edges * flow.strands;
+        return edges == 1 ? link.capacity : link.capacity / edges;
+    };
     for (const Hop& hop : crossed) {
         const LinkState& link = links_[index_of_link(hop.link)];
         if (link.members.size() != 1) return false;
-        rate = std::min(rate, link.capacity / (hop.edges * strands));
+        rate = std::min(rate, level_of(hop, link));
     }
     for (const Hop& hop : crossed) {
         LinkState& link = links_[index_of_link(hop.link)];
-        const double level = link.capacity / (hop.edges * strands);
+        const double level = level_of(hop, link);
         link.level = level <= rate ? level : unlimited;
         // Whatever else happened to the link, this is its level, and nobody looks again.
         link.round = round_;
         link.queued = link.to_review = false;
         link.full = true;
     }
-    Flow& flow = flows_[slot];
     flow.standing = Standing::fixed;
     flow.round = round_;
     flow.rate = rate;
-    changed_.push_back(slot);
+    changed_.push(slot);
     return true;
 }
 
 // The link takes part in this solve.
-FairShare::LinkState& FairShare::enter(std::uint32_t index) {
+void FairShare::take_part(std::uint32_t index) {
     LinkState& link = links_[index];
-    if (link.round == round_) return link;
     link.round = round_;
     link.queued = link.full = link.woken = link.to_review = false;
-    link.fixed_sum = 0;
-    link.open_edges = link.kept_edges = 0;
     link.kept.clear();
-    entered_.push_back(index);
+    entered_.push(index);
+    double fixed_sum = 0;
+    std::uint64_t open_edges = 0;
+    std::uint64_t kept_edges = 0;
     bool ascending = true;
     for (const Member& member : link.members) {
         const Flow& flow = flows_[member.slot];
         switch (standing(flow)) {
-            case Standing::open: link.open_edges += member.edges; break;
-            case Standing::fixed: link.fixed_sum += member.edges * flow.rate; break;
+            case Standing::open: open_edges += member.edges; break;
+            case Standing::fixed: fixed_sum += member.edges * flow.rate; break;
             case Standing::kept:
                 ascending = ascending && (link.kept.empty() || link.kept.back().rate <= flow.rate);
-                link.kept_edges += member.edges;
-                link.kept.push_back({flow.rate, member.slot, member.edges});
+                kept_edges += member.edges;
+                link.kept.push({flow.rate, member.slot, member.edges});
                 break;
         }
     }
+    link.fixed_sum = fixed_sum;
+    link.open_edges = open_edges;
+    link.kept_edges = kept_edges;
     visit_count_ += link.members.size();
     if (!ascending) {
         std::sort(link.kept.begin(), link.kept.end(), [](const Kept& a, const Kept& b) {
-            return std::tie(a.rate, a.slot) < std::tie(b.rate, b.slot);
+            return a.rate < b.rate || (a.rate == b.rate && a.slot < b.slot);
         });
     }
-    return link;
 }
 
 void FairShare::review_later(std::uint32_t index) {
     LinkState& link = enter(index);
     if (link.to_review || link.full) return;
     link.to_review = true;
-    to_review_.push_back(index);
+    to_review_.push(index);
 }
 
 void FairShare::review_all() {
@@ -266,28 +299,42 @@ void FairShare::review_all() {
 
 void FairShare::queue(std::uint32_t index, double level, Event event) {
     LinkState& link = links_[index];
+    level = std::max(level, level_);
+    if (link.queued) {
+        if (link.queued_level == level && link.queued_event == event) return;
+        ++link.version;  // the entry before counts no more
+        --queued_count_;
+    }
     link.queued = true;
+    link.queued_level = level;
+    link.queued_event = event;
     ++queued_count_;
-    agenda_.push_back({std::max(level, level_), index, link.version, event});
+    agenda_.push({level, static_cast<std::uint64_t>(event) << 32 | index, link.version});
+}
+
+void FairShare::unqueue(LinkState& link) {
+    if (!link.queued) return;
+    link.queued = false;
+    ++link.version;
+    --queued_count_;
 }
 
 void FairShare::queue_cap(Slot slot) {
     if (flows_[slot].cap == unlimited) return;
     ++queued_count_;
-    agenda_.push_back({std::max(flows_[slot].cap, level_), slot, 0, Event::cap_reached});
+    agenda_.push({std::max(flows_[slot].cap, level_),
+                  static_cast<std::uint64_t>(Event::cap_reached) << 32 | slot, 0});
 }
 
 // At which level is the link full, if flows with a standing of kept stop at their old rates?
 void FairShare::review(std::uint32_t index) {
     LinkState& link = links_[index];
     if (link.full) return;
-    if (link.queued) --queued_count_;
-    link.queued = false;
-    ++link.version;
+    if (link.open_edges == 0 && link.kept_edges == 0) return unqueue(link);
     const auto is_kept = [&](const Kept& kept) {
         return standing(flows_[kept.slot]) == Standing::kept;
     };
-    while (!link.kept.empty() && !is_kept(link.kept.back())) link.kept.pop_back();
+    while (!link.kept.empty() && !is_kept(link.kept.back())) link.kept.pop();
     // Flows that it held before stop at its old level only if it is full there again.
     const bool holds = !link.woken && link.level < unlimited && !link.kept.empty() &&
                        not_above(link.level, link.kept.back().rate);
@@ -313,6 +360,8 @@ void FairShare::review(std::uint32_t index) {
         queue(index, link.level, Event::link_wakes);
     } else if (full_at < unlimited) {
         queue(index, full_at, Event::link_full);
+    } else {
+        unqueue(link);
     }
 }
 
@@ -359,7 +408,7 @@ void FairShare::fix(Slot slot, double rate) {
     const double old = flow.rate;
     const double kept = nearly_equal(old, rate) && old > 0 ? old : rate;
     move(slot, Standing::fixed, kept);
-    if (kept != old || old == 0) changed_.push_back(slot);
+    if (kept != old || old == 0) changed_.push(slot);
 }
 
 // Gives a flow another standing, and has the links that it crosses look again.
@@ -368,18 +417,16 @@ void FairShare::move(Slot slot, Standing to, double rate) {
     const Standing from = standing(flow);
     const std::span<const Hop> crossed = hops(flow.route);
     for (const Hop& hop : crossed) {
-        LinkState& link = enter(index_of_link(hop.link));  // counts the flow as it was
+        const std::uint32_t index = index_of_link(hop.link);
+        LinkState& link = enter(index);  // counts the flow as it was
         const std::uint32_t edges = hop.edges * flow.strands;
-        if (from == Standing::open) {
-            link.open_edges -= edges;
-        } else {
-            link.kept_edges -= edges;
-        }
+        (from == Standing::open ? link.open_edges : link.kept_edges) -= edges;
         if (to == Standing::open) {
             link.open_edges += edges;
         } else {
             link.fixed_sum += edges * rate;
         }
+        review_later(index);
     }
     flow.round = round_;
     flow.standing = to;
@@ -389,7 +436,6 @@ void FairShare::move(Slot slot, Standing to, double rate) {
         queue_cap(slot);
     }
     visit_count_ += crossed.size();
-    for (const Hop& hop : crossed) review_later(index_of_link(hop.link));
 }
 
 }  // namespace ukemi::sim

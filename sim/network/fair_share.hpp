@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "sim/network/link.hpp"
+#include "sim/network/plain_list.hpp"
 
 namespace ukemi::sim {
 
@@ -38,8 +39,7 @@ public:
     RouteId add_route(std::span<const Hop> hops);
     std::size_t link_count() const { return links_.size(); }
     std::span<const Hop> hops(RouteId route) const {
-        const Route& r = routes_[static_cast<std::size_t>(route)];
-        return {hops_.data() + r.begin, r.count};
+        return hops(routes_[static_cast<std::size_t>(route)]);
     }
 
     // Changes count from the next solve() on; any number of them may be taken together.
@@ -75,18 +75,18 @@ private:
         open,   // still rising
         fixed,  // has its new rate
     };
-    struct Route {
-        std::size_t begin = 0;
+    struct Route {  // a part of hops_
+        std::uint32_t begin = 0;
         std::uint32_t count = 0;
     };
     struct Flow {
         double rate = 0;
         double cap = unlimited;
-        RouteId route{};
         std::uint64_t round = 0;  // of the solve that standing belongs to; else it is kept
+        Route route;
+        std::uint32_t strands = 1;
         Standing standing = Standing::kept;
         bool present = false;
-        std::uint32_t strands = 1;
     };
     struct Member {
         Slot slot = 0;
@@ -98,52 +98,77 @@ private:
         Slot slot = 0;
         std::uint32_t edges = 1;
     };
-    struct LinkState {
-        double capacity = 0;
-        double level = unlimited;  // at which it is full; unlimited: it holds nobody
-        std::vector<Member> members;
-        // Of the present solve, if round says so.
-        std::uint64_t round = 0;
-        std::uint32_t version = 0;  // of its only entry of the agenda that counts
-        bool queued = false;        // has such an entry
-        bool full = false;          // has its new level: it is full, or has one flow, settled
-        bool woken = false;         // has passed its old level
-        bool to_review = false;
-        double fixed_sum = 0;
-        std::uint64_t open_edges = 0;
-        std::uint64_t kept_edges = 0;
-        std::vector<Kept> kept;  // ascending by rate; some may have got another standing since
-    };
     enum class Event : std::uint8_t {
         link_full,
         cap_reached,  // by a flow
         link_wakes,   // its old level has passed
     };
+    struct LinkState {
+        double capacity = 0;
+        double level = unlimited;  // at which it is full; unlimited: it holds nobody
+        PlainList<Member> members;
+        // Of the present solve, if round says so.
+        std::uint64_t round = 0;
+        std::uint32_t version = 0;  // of its only entry of the agenda that counts
+        bool queued = false;        // has such an entry, of this event and level:
+        Event queued_event{};
+        bool full = false;   // has its new level: it is full, or has one flow, settled
+        bool woken = false;  // has passed its old level
+        bool to_review = false;
+        double fixed_sum = 0;
+        std::uint64_t open_edges = 0;
+        std::uint64_t kept_edges = 0;
+        double queued_level = 0;
+        PlainList<Kept> kept;  // ascending by rate; some may have got another standing since
+    };
     struct Entry {
         double level = 0;
-        std::uint32_t index = 0;  // of the link, or the slot
+        std::uint64_t what = 0;  // the event, then the link or the slot
         std::uint32_t version = 0;
-        Event event{};
+
+        Event event() const { return static_cast<Event>(what >> 32); }
+        std::uint32_t index() const { return static_cast<std::uint32_t>(what); }
+        bool is_after(const Entry& other) const {
+            return level > other.level || (level == other.level && what > other.what);
+        }
     };
     static constexpr std::uint32_t short_route = 8;
+    static constexpr std::size_t scanned_max = 16;
 
     Standing standing(const Flow& flow) const {
         return flow.round == round_ ? flow.standing : Standing::kept;
     }
-    std::uint32_t* positions(Slot slot);
+    std::span<const Hop> hops(const Route& route) const {
+        return {hops_.data() + route.begin, route.count};
+    }
+    std::uint32_t* positions(Slot slot) {
+        return flows_[slot].route.count <= short_route
+                   ? short_positions_.data() + std::size_t{slot} * short_route
+                   : long_positions_[slot].data();
+    }
     void reserve(Slot slot);
+    void reserve_positions(Slot slot);
     bool settle_alone(Slot slot);
     void open(Slot slot);
     void fix(Slot slot, double rate);
     void move(Slot slot, Standing to, double rate);
-    LinkState& enter(std::uint32_t link);
+    LinkState& enter(std::uint32_t link) {
+        LinkState& state = links_[link];
+        if (state.round != round_) take_part(link);
+        return state;
+    }
+    void take_part(std::uint32_t link);
     void review_later(std::uint32_t link);
     void review_all();
     void review(std::uint32_t link);
     void queue(std::uint32_t link, double level, Event event);
+    void unqueue(LinkState& link);
     void queue_cap(Slot slot);
     void begin_round();
+    bool counts(const Entry& entry);
     bool next_entry(Entry& entry);
+    bool take_of_few(Entry& entry);
+    bool take_of_heap(Entry& entry);
     void fill(std::uint32_t link);
     void wake(std::uint32_t link);
     bool held_elsewhere(Slot slot, std::uint32_t link) const;
@@ -155,18 +180,18 @@ private:
     std::vector<std::uint32_t> short_positions_;              // short_route for each slot
     std::vector<std::vector<std::uint32_t>> long_positions_;  // of longer routes
 
-    std::vector<Slot> added_;
-    std::vector<std::uint32_t> disturbed_;
-    std::vector<Slot> recapped_;
+    PlainList<Slot> added_;
+    PlainList<std::uint32_t> disturbed_;
+    PlainList<Slot> recapped_;
 
     std::uint64_t round_ = 1;
     double level_ = 0;  // up to which filling has come
-    std::vector<Entry> agenda_;
+    PlainList<Entry> agenda_;
     std::size_t heaped_count_ = 0;  // entries of the agenda that are in order
     std::size_t queued_count_ = 0;
-    std::vector<std::uint32_t> to_review_;
-    std::vector<std::uint32_t> entered_;
-    std::vector<Slot> changed_;
+    PlainList<std::uint32_t> to_review_;
+    PlainList<std::uint32_t> entered_;
+    PlainList<Slot> changed_;
     std::uint64_t visit_count_ = 0;
 };
 

@@ -77,7 +77,7 @@ std::uint32_t FlowNetwork::new_slot(std::uint64_t tag) {
 }
 
 FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_t tag,
-                                       FlowOptions options) {
+                                       const FlowOptions& options) {
     INVARIANT(bytes >= 0 && options.delay_s_per_byte >= 0 && options.cap >= 0);
     INVARIANT(static_cast<std::size_t>(route) < route_latency_.size());
     const std::uint32_t slot = new_slot(tag);
@@ -152,7 +152,7 @@ void FlowNetwork::cancel_tagged(std::uint64_t first, std::uint64_t last) {
 // It is not in the queue any more.
 void FlowNetwork::release(std::uint32_t slot) {
     Flow& flow = flows_[slot];
-    if (shares_.contains(slot)) shares_.remove(slot);
+    if (flow.state == State::moving && shares_.contains(slot)) shares_.remove(slot);
     flow.state = State::free;
     ++flow.number;
     free_slots_.push_back(slot);
@@ -313,21 +313,19 @@ void FlowNetwork::play_planned() {
             shares_.set_capacity(static_cast<LinkId>(planned.tag), planned.bandwidth);
             changed(static_cast<LinkId>(planned.tag));
         }
-        happenings_.push_back({planned.kind, planned.tag});
+        happenings_.push({planned.kind, planned.tag});
     }
 }
 
 void FlowNetwork::play_due(Tick at) {
     now_ = at;
     while (!due_.empty() && due_.next() == at) {
-        taken_.clear();
-        due_.take(taken_);
-        for (const std::uint32_t slot : taken_) {
+        for (const std::uint32_t slot : due_.take()) {
             Flow& flow = flows_[slot];
             if (flow.state == State::latent) {
                 begin_moving(slot);
             } else if (flow.state == State::alarm) {
-                happenings_.push_back({Kind::woken, flow.tag});
+                happenings_.push({Kind::woken, flow.tag});
                 release(slot);
             } else if (flow.state == State::stream) {
                 end_first(stream_of(flow));
@@ -335,7 +333,7 @@ void FlowNetwork::play_due(Tick at) {
                 move_bytes(flow);
                 schedule(slot);
             } else {
-                happenings_.push_back({Kind::flow_finished, flow.tag});
+                happenings_.push({Kind::flow_finished, flow.tag});
                 release(slot);
             }
         }

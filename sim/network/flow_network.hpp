@@ -23,6 +23,7 @@
 #include "sim/network/due_flows.hpp"
 #include "sim/network/fair_share.hpp"
 #include "sim/network/link.hpp"
+#include "sim/network/plain_list.hpp"
 
 namespace ukemi::sim {
 
@@ -99,7 +100,7 @@ public:
     };
     static constexpr Tick route_latency = -1;
     // At the present tick. Bytes ≥ 0, `endless` included.
-    FlowId start(RouteId route, double bytes, std::uint64_t tag, FlowOptions options);
+    FlowId start(RouteId route, double bytes, std::uint64_t tag, const FlowOptions& options);
     FlowId start(RouteId route, double bytes, std::uint64_t tag) {
         return start(route, bytes, tag, FlowOptions());
     }
@@ -155,7 +156,9 @@ public:
     // `limit` (unless that is never) and is false. What happened is in happenings() until the next
     // call; what follows from it is started at the same tick.
     bool step(Instant limit);
-    std::span<const Happening> happenings() const { return happenings_; }
+    std::span<const Happening> happenings() const {
+        return {happenings_.begin(), happenings_.size()};
+    }
 
     // Its fair share at present, bytes a second; zero while it waits its latency or stands still.
     double rate(FlowId flow);
@@ -187,7 +190,7 @@ private:
             std::uint64_t number = 0;
             std::uint32_t slot = 0;
         };
-        std::vector<Member> members;  // a heap, the first to end on top
+        PlainList<Member> members;  // a heap, the first to end on top
         double moved = 0;
         std::uint32_t slot = 0xffffffff;  // of its entry among the flows, once it has one
     };
@@ -214,6 +217,7 @@ private:
     void play_due(Tick at);
     void begin_moving(std::uint32_t slot);
     Stream& stream_of(const Flow& flow) { return streams_[static_cast<std::size_t>(flow.route)]; }
+    void open_stream(Stream& stream, RouteId route);
     void join_stream(std::uint32_t slot);
     void leave_stream(std::uint32_t slot);
     void go_without_stream(std::uint32_t slot);
@@ -242,8 +246,7 @@ private:
     Instant origin_;  // tick 0
     Tick now_ = 0;
     TimeQueue<Planned> planned_;  // by instant
-    std::vector<Happening> happenings_;
-    std::vector<std::uint32_t> taken_;
+    PlainList<Happening> happenings_;
     PaceWatcher* watcher_ = nullptr;
     std::vector<std::uint64_t> repaced_;  // tags of watched flows
     std::uint64_t shifted_ = 0;           // ticks before tick 0, modulo 2^64

@@ -13,39 +13,43 @@ constexpr auto ends_later = [](const auto& a, const auto& b) {
 
 }  // namespace
 
-// The flow's remaining bytes become those of the stream when it will have
-// ended.
+void FlowNetwork::open_stream(Stream& stream, RouteId route) {
+    stream.slot = new_slot(0);
+    --flow_count_;
+    Flow entry;
+    entry.number = flows_[stream.slot].number;
+    entry.route = route;
+    entry.state = State::stream;
+    flows_[stream.slot] = entry;
+}
+
+// The flow's remaining bytes become those of the stream when it will have ended.
 void FlowNetwork::join_stream(std::uint32_t slot) {
     Stream& stream = stream_of(flows_[slot]);
-    if (stream.slot == nobody) {
-        stream.slot = new_slot(0);
-        --flow_count_;
-        Flow entry;
-        entry.number = flows_[stream.slot].number;
-        entry.route = flows_[slot].route;
-        entry.state = State::stream;
-        flows_[stream.slot] = entry;
-    }
+    if (stream.slot == nobody) open_stream(stream, flows_[slot].route);
     Flow& flow = flows_[slot];
-    if (stream.members.empty()) {
-        flows_[stream.slot].pace = 0;
-        flows_[stream.slot].since = now_;
-        stream.moved = 0;
-        shares_.add(stream.slot, flow.route);
-    } else {
-        move_stream(stream);
-    }
     flow.state = State::streaming;
+    if (stream.members.empty()) {  // as most are
+        Flow& entry = flows_[stream.slot];
+        entry.pace = 0;
+        entry.since = now_;
+        stream.moved = 0;
+        stream.members.push({flow.remaining, ++member_count_, slot});
+        shares_.add(stream.slot, flow.route);
+        return;
+    }
+    move_stream(stream);
     flow.remaining += stream.moved;
-    stream.members.push_back({flow.remaining, ++member_count_, slot});
+    stream.members.push({flow.remaining, ++member_count_, slot});
     std::ranges::push_heap(stream.members, ends_later);
-    if (stream.members.size() > 1) stream_changed(stream);
+    stream_changed(stream);
 }
 
 void FlowNetwork::leave_stream(std::uint32_t slot) {
     Stream& stream = stream_of(flows_[slot]);
     move_stream(stream);
-    std::erase_if(stream.members, [&](const Stream::Member& one) { return one.slot == slot; });
+    const auto left = std::ranges::remove(stream.members, slot, &Stream::Member::slot);
+    stream.members.shrink_to(stream.members.size() - left.size());
     std::ranges::make_heap(stream.members, ends_later);
     stream_changed(stream);
 }
@@ -74,10 +78,10 @@ void FlowNetwork::end_first(Stream& stream) {
     move_stream(stream);
     if (entry.far) return schedule_stream(stream);
     do {
-        std::ranges::pop_heap(stream.members, ends_later);
+        if (stream.members.size() > 1) std::ranges::pop_heap(stream.members, ends_later);
         const std::uint32_t slot = stream.members.back().slot;
-        stream.members.pop_back();
-        happenings_.push_back({Kind::flow_finished, flows_[slot].tag});
+        stream.members.pop();
+        happenings_.push({Kind::flow_finished, flows_[slot].tag});
         release(slot);
     } while (!stream.members.empty() && ticks_until_first(stream) == 0);
     stream_changed(stream);
@@ -97,6 +101,7 @@ void FlowNetwork::stream_changed(Stream& stream) {
 
 void FlowNetwork::move_stream(Stream& stream) {
     Flow& entry = flows_[stream.slot];
+    if (entry.since == now_) return;
     const double seconds_past = static_cast<double>(now_ - entry.since) / ticks_per_second;
     stream.moved += entry.pace * seconds_past;
     entry.since = now_;
@@ -104,7 +109,7 @@ void FlowNetwork::move_stream(Stream& stream) {
 
 // Of a stream that was moved to the present: when the first of it ends.
 FlowNetwork::Tick FlowNetwork::ticks_until_first(const Stream& stream) const {
-    const double left = std::max(0.0, stream.members.front().end - stream.moved);
+    const double left = std::max(0.0, stream.members[0].end - stream.moved);
     const double ticks = left / flows_[stream.slot].pace * ticks_per_second;
     return ticks > static_cast<double>(far_ticks) ? no_tick : static_cast<Tick>(ticks + 0.5);
 }

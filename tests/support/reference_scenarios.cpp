@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <ctime>
 #include <numeric>
 
 #include "base/input_error.hpp"
+#include "base/rng.hpp"
 #include "sim/network/collective_runs.hpp"
 #include "studies/schedules/schedules.hpp"
 
@@ -144,7 +145,13 @@ void start_job(sim::CollectiveRuns& runs, const ReferenceTopology& topology,
                                job.host_of_rank[static_cast<std::size_t>(to)]);
         return std::span<const sim::LinkId>(links);
     };
-    if (fidelity != Fidelity::exact) {
+    const bool steps = fidelity == Fidelity::steps;
+    if (steps && job.schedule.name == "ring") {
+        runs.start(runs.plan_of(sim::phases_of(job.schedule), router), job.bytes, job.start,
+                   sim::RingPlay::exact);
+        return;
+    }
+    if (fidelity != Fidelity::exact && !steps) {
         const sim::RingEdges edges =
             fidelity == Fidelity::fluid ? sim::RingEdges::each : sim::RingEdges::coupled;
         runs.start(runs.plan_of(sim::phases_of(job.schedule), router, edges), job.bytes, job.start);
@@ -156,7 +163,36 @@ void start_job(sim::CollectiveRuns& runs, const ReferenceTopology& topology,
     runs.start(graph, routes, job.bytes, job.start);
 }
 
+ReferenceJob random_job(RandomStream& random, std::int32_t hosts) {
+    using policies::Collective;
+    constexpr std::array algorithms = {Collective::ring,        Collective::halving_doubling,
+                                       Collective::binary_tree, Collective::binary_tree_star,
+                                       Collective::star,        Collective::clique};
+    Ranks ranks = contiguous(hosts);
+    for (std::size_t i = ranks.size() - 1; i > 0; --i) {
+        const auto other = random.integer(0, static_cast<std::int64_t>(i));
+        std::swap(ranks[i], ranks[static_cast<std::size_t>(other)]);
+    }
+    ranks.resize(static_cast<std::size_t>(random.integer(2, hosts)));
+    const auto count = static_cast<std::int32_t>(ranks.size());
+    const auto pick = static_cast<std::size_t>(random.integer(0, algorithms.size()));
+    const auto chunks = static_cast<std::int32_t>(random.integer(1, 6));
+    ReferenceJob made =
+        job(pick == algorithms.size() ? kernels::double_binary_tree_schedule(count, chunks)
+                                      : kernels::all_reduce_schedule(algorithms[pick], count),
+            std::move(ranks));
+    made.bytes = Bytes::of(count * random.integer(20'000, 400'000));  // rings can cut it evenly
+    if (random.chance(0.5)) made.start = Instant::at(nanoseconds(random.integer(1, 500'000)));
+    return made;
+}
+
 }  // namespace
+
+double processor_s() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 std::span<const std::string_view> reference_scenario_names() { return names; }
 
@@ -215,12 +251,40 @@ ReferenceScenario reference_scenario(std::string_view name, std::int32_t n) {
     return scenario;
 }
 
-ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked, Fidelity fidelity) {
-    using Clock = std::chrono::steady_clock;
-    const auto seconds_since = [](Clock::time_point begin) {
-        return std::chrono::duration<double>(Clock::now() - begin).count();
+ReferenceScenario random_scenario(std::uint64_t seed) {
+    RandomStream random(seed, "test/random_scenario");
+    const bool few_values = random.chance(0.5);  // many ties
+    const auto link = [&]() -> sim::LinkRate {
+        const double rate =
+            few_values ? static_cast<double>(random.integer(1, 4)) : 1 + 3 * random.uniform();
+        const std::int64_t ns = few_values ? 500 * random.integer(0, 4) : random.integer(0, 3000);
+        return {BytesPerSecond::of(1e9 * rate), nanoseconds(ns)};
     };
-    const Clock::time_point begin = Clock::now();
+    ReferenceScenario scenario;
+    ReferenceTopology& topology = scenario.topology;
+    topology.host = link();
+    topology.hosts = static_cast<std::int32_t>(random.integer(4, 12));
+    if (random.chance(0.7)) {
+        const auto groups = static_cast<std::int32_t>(random.integer(2, 5));
+        topology.hosts_per_group = static_cast<std::int32_t>(random.integer(1, 4));
+        topology.hosts = groups * topology.hosts_per_group;
+        topology.group = link();
+        for (std::int64_t i = random.integer(0, 5); i > 0; --i) {
+            const double part = 0.25 * static_cast<double>(random.integer(1, 8));
+            scenario.changes.push_back(
+                {Instant::at(nanoseconds(random.integer(1, 4'000'000))),
+                 static_cast<sim::LinkId>(2 * topology.hosts + random.integer(0, 2 * groups - 1)),
+                 BytesPerSecond::of(part * topology.group.bandwidth.raw())});
+        }
+    }
+    for (std::int64_t i = random.integer(1, 3); i > 0; --i) {
+        scenario.jobs.push_back(random_job(random, topology.hosts));
+    }
+    return scenario;
+}
+
+ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked, Fidelity fidelity) {
+    const double begin = processor_s();
     sim::FlowNetwork network;
     sim::CollectiveRuns runs(network);
     for (const sim::LinkRate& link : scenario.topology.links()) network.add_link(link);
@@ -229,8 +293,8 @@ ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked, F
     }
     for (const ReferenceJob& job : scenario.jobs) start_job(runs, scenario.topology, job, fidelity);
     ReferenceResult result;
-    result.build_s = seconds_since(begin);
-    const Clock::time_point start = Clock::now();
+    const double start = processor_s();
+    result.build_s = start - begin;
     result.job_ends.resize(scenario.jobs.size());
     for (;;) {
         const auto event = runs.run_until(checked ? network.next_at() : Instant::never());
@@ -239,7 +303,7 @@ ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked, F
         if (!event || event->kind != sim::NetworkEvent::Kind::run_finished) continue;
         result.job_ends[event->number] = event->at;
     }
-    result.run_s = seconds_since(start);
+    result.run_s = processor_s() - start;
     result.flow_count = runs.flow_count();
     result.visit_count = network.visit_count();
     return result;

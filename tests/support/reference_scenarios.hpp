@@ -54,15 +54,22 @@ inline constexpr std::int64_t reference_bytes = 104'857'600;
 ReferenceScenario reference_scenario(std::string_view name, std::int32_t hosts);
 std::span<const std::string_view> reference_scenario_names();
 
+// A star, or groups of hosts behind links of their own that change, with one to three collectives
+// of any kind, on some of the hosts in any order.
+ReferenceScenario random_scenario(std::uint64_t seed);
+
 struct ReferenceResult {
     std::vector<Instant> job_ends;
     std::uint64_t flow_count = 0;
     std::uint64_t visit_count = 0;
-    double build_s = 0;  // graphs and routes
+    double build_s = 0;  // graphs and routes; of processor time
     double run_s = 0;
     std::string fault;  // the first that the check of every nanosecond's rates found, if checked
 };
-enum class Fidelity : std::uint8_t { exact, fluid, coupled };  // coupled: fluid, rings too
+// exact: every transfer is a flow. steps: exact, too, as simulated steps have it: a ring is played
+// as far as it must. coupled: fluid, rings too.
+enum class Fidelity : std::uint8_t { exact, steps, fluid, coupled };
+double processor_s();  // of this process
 ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked,
                               Fidelity fidelity = Fidelity::exact);
 

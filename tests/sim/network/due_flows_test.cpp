@@ -16,8 +16,7 @@ std::vector<DueFlows::Slot> all_due_next(DueFlows& due) {
     std::vector<DueFlows::Slot> all;
     const DueFlows::Tick at = due.next();
     while (!due.empty() && due.next() == at) {
-        std::vector<DueFlows::Slot> some;
-        due.take(some);
+        const auto some = due.take();
         all.insert(all.end(), some.begin(), some.end());
     }
     return all;
