@@ -200,7 +200,7 @@ void random_worlds() {
     for (int seed = 1; seed <= worlds; ++seed) {
         const auto peer = simgrid_program("dag", "random", seed);
         if (!peer) continue;
-        const ReferenceScenario scenario = random_scenario(static_cast<std::uint64_t>(seed));
+        const ReferenceScenario scenario = random_scenario(static_cast<std::uint64_t>(seed), true);
         for (const Fidelity fidelity : {Fidelity::exact, Fidelity::steps}) {
             const double off_ns =
                 1e9 * std::abs(ours(scenario, fidelity).simulated_s - peer->simulated_s);

@@ -209,8 +209,9 @@ int main(int argc, char** argv) {
     }
     const bool actors = std::strcmp(argv[1], "actors") == 0;
     const bool random = std::strcmp(argv[2], "random") == 0;
-    const ReferenceScenario scenario = random ? random_scenario(std::strtoull(argv[3], nullptr, 10))
-                                              : reference_scenario(argv[2], std::atoi(argv[3]));
+    const ReferenceScenario scenario =
+        random ? random_scenario(std::strtoull(argv[3], nullptr, 10), true)
+               : reference_scenario(argv[2], std::atoi(argv[3]));
     build_platform(scenario.topology);
     engine.seal_platform();
     plan_changes(scenario);

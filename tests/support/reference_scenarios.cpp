@@ -251,7 +251,7 @@ ReferenceScenario reference_scenario(std::string_view name, std::int32_t n) {
     return scenario;
 }
 
-ReferenceScenario random_scenario(std::uint64_t seed) {
+ReferenceScenario random_scenario(std::uint64_t seed, bool equal_latencies) {
     RandomStream random(seed, "test/random_scenario");
     const bool few_values = random.chance(0.5);  // many ties
     const auto link = [&]() -> sim::LinkRate {
@@ -266,9 +266,10 @@ ReferenceScenario random_scenario(std::uint64_t seed) {
     topology.hosts = static_cast<std::int32_t>(random.integer(4, 12));
     if (random.chance(0.7)) {
         const auto groups = static_cast<std::int32_t>(random.integer(2, 5));
-        topology.hosts_per_group = static_cast<std::int32_t>(random.integer(1, 4));
+        topology.hosts_per_group = static_cast<std::int32_t>(random.integer(groups > 3 ? 1 : 2, 4));
         topology.hosts = groups * topology.hosts_per_group;
         topology.group = link();
+        if (equal_latencies) topology.group.latency = {};
         for (std::int64_t i = random.integer(0, 5); i > 0; --i) {
             const double part = 0.25 * static_cast<double>(random.integer(1, 8));
             scenario.changes.push_back(

@@ -55,8 +55,9 @@ ReferenceScenario reference_scenario(std::string_view name, std::int32_t hosts);
 std::span<const std::string_view> reference_scenario_names();
 
 // A star, or groups of hosts behind links of their own that change, with one to three collectives
-// of any kind, on some of the hosts in any order.
-ReferenceScenario random_scenario(std::uint64_t seed);
+// of any kind, on some of the hosts in any order. `equal_latencies`: of all routes, as SimGrid
+// gives flows with longer ones less.
+ReferenceScenario random_scenario(std::uint64_t seed, bool equal_latencies = false);
 
 struct ReferenceResult {
     std::vector<Instant> job_ends;

@@ -1,7 +1,8 @@
 // random_worlds_test.cpp — collectives in random worlds end when a plain simulator says: one that
 // fills anew at every event, in long double, and knows nothing of what was before.
 //
-// UKEMI_WORLDS says how many worlds (600). bench_network random has SimGrid in the same worlds.
+// UKEMI_WORLDS says how many worlds (600), of which every other has routes of equal latency, as
+// those have in which bench_network random has SimGrid.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -171,7 +172,7 @@ TEST_CASE("random worlds: collectives end within 2 ns of a plain simulator's tim
     std::size_t jobs = 0;
     for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
         CAPTURE(seed);
-        const ReferenceScenario scenario = random_scenario(seed);
+        const ReferenceScenario scenario = random_scenario(seed, seed % 2 == 0);
         const std::vector<long double> plain = PlainSimulator(scenario).ends_s();
         for (const Fidelity fidelity : {Fidelity::exact, Fidelity::steps}) {
             const ReferenceResult result = run_reference(scenario, false, fidelity);
