@@ -1,6 +1,7 @@
 #include "analysis/simulated_steps.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -151,7 +152,10 @@ std::string words_of(const sim::LayoutRequest& request) {
                             sim::pipeline_kind_names[static_cast<std::size_t>(request.schedule)]);
         if (request.chunks > 1) text += fmt::format(" in {} chunks", request.chunks);
     }
-    if (request.recompute && request.recompute_blocks > 0) {
+    if (request.recompute && !request.recompute_by_stage.empty()) {
+        text += fmt::format(", {} blocks of the stages computed again",
+                            fmt::join(request.recompute_by_stage, ", "));
+    } else if (request.recompute && request.recompute_blocks > 0) {
         text += fmt::format(", {} blocks a stage computed again", request.recompute_blocks);
     } else if (request.recompute) {
         text += ", blocks computed again";
@@ -167,6 +171,7 @@ std::string words_of(const sim::LayoutRequest& request) {
         }
     }
     if (request.expert > 1) text += fmt::format(", experts on {} ranks", request.expert);
+    if (request.whole_experts) text += ", each whole";
     if (request.split_dense) text += ", fully connected layers split";
     if (request.synchronised_norm) text += ", batch normalisation synchronised";
     return text;

@@ -190,7 +190,7 @@ std::optional<analysis::LayoutSearch> search(const SimulateOptions& options,
     ProgressLine line("layouts");
     analysis::LayoutSearch found = analysis::search_layouts(
         document, overrides, kept, [&](std::size_t done, std::size_t total) { line(done, total); },
-        {asked("context"), asked("shard"), asked("expert")});
+        {asked("context"), asked("shard"), asked("expert"), asked("recompute")});
     line.clear();
     for (ConfigOverride& one : analysis::layout_overrides(found.layouts.front())) {
         overrides.push_back(std::move(one));
@@ -264,10 +264,11 @@ void add_simulate(CLI::App& app) {
     command
         ->add_option("--search", options->search,
                      "layouts: which layout is the fastest that fits; its step is then shown. "
-                     "layouts,context,shard,expert: of all context degrees, of all that replicas "
-                     "can divide, and of experts on every number of ranks, too")
+                     "layouts,context,shard,expert,recompute: of all context degrees, of all that "
+                     "replicas can divide, of experts on every number of ranks, and of every "
+                     "number of a stage's blocks that are computed again, too")
         ->delimiter(',')
-        ->check(CLI::IsMember({"layouts", "context", "shard", "expert"}));
+        ->check(CLI::IsMember({"layouts", "context", "shard", "expert", "recompute"}));
     command->add_option("--runners-up", options->runners_up, "how many more layouts are shown")
         ->check(CLI::Range(0, 1000))
         ->capture_default_str();

@@ -322,6 +322,10 @@ std::vector<ChakraNode> parse_objects(std::string_view text, std::string_view fi
 
 }  // namespace
 
+std::string_view name_of(ChakraCollective collective) {
+    return collective_names[static_cast<std::size_t>(collective)];
+}
+
 std::vector<ChakraNode> parse_chakra(std::string_view bytes, std::string_view file) {
     const std::size_t first = bytes.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos) {

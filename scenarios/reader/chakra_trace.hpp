@@ -42,6 +42,8 @@ enum class ChakraCollective : std::uint8_t {
     barrier
 };
 
+std::string_view name_of(ChakraCollective collective);  // in the schema
+
 struct ChakraNode {
     std::uint64_t id = 0;
     std::string name;

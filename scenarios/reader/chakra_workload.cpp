@@ -87,15 +87,16 @@ private:
             case ChakraCollective::all_reduce: return;
             case ChakraCollective::all_gather: work.exchange = ExchangeKind::all_gather; return;
             case ChakraCollective::all_to_all: work.exchange = ExchangeKind::all_to_all; return;
+            case ChakraCollective::broadcast: work.exchange = ExchangeKind::broadcast; return;
             case ChakraCollective::reduce_scatter:
             case ChakraCollective::reduce_scatter_block:
                 work.exchange = ExchangeKind::reduce_scatter;
                 work.bytes = bytes(node.bytes / size);
                 return;
             default:
-                fail(node,
-                     "expected an all-reduce, all-gather, reduce-scatter, all-to-all or "
-                     "barrier, found another collective");
+                fail(node, fmt::format("expected an all-reduce, all-gather, reduce-scatter, "
+                                       "all-to-all, broadcast or barrier, found a {}",
+                                       name_of(node.collective)));
         }
     }
 
@@ -155,6 +156,13 @@ private:
 };
 
 }  // namespace
+
+std::vector<sim::WorkNode> lone_rank_nodes(std::span<const ChakraNode> nodes, std::string_view file,
+                                           const AstraSystem& system) {
+    const RankTrace trace{std::string(file), {nodes.begin(), nodes.end()}};
+    const std::vector<std::int32_t> alone = {1};
+    return TraceProgram(trace, 1, {}, alone, system).nodes();
+}
 
 sim::Workload chakra_workload(std::span<const RankTrace> traces, std::int32_t ranks,
                               const std::optional<CommGroups>& groups, const AstraSystem& system) {

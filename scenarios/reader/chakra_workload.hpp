@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/reader/astra_system.hpp"
@@ -25,5 +26,9 @@ using CommGroups = std::map<std::string, std::vector<std::int32_t>>;
 // collective that is not played, a rank or node that is not there, nodes that wait for each other.
 sim::Workload chakra_workload(std::span<const RankTrace> traces, std::int32_t ranks,
                               const std::optional<CommGroups>& groups, const AstraSystem& system);
+
+// One rank's nodes by themselves: whatever it sends is of one group.
+std::vector<sim::WorkNode> lone_rank_nodes(std::span<const ChakraNode> nodes, std::string_view file,
+                                           const AstraSystem& system);
 
 }  // namespace ukemi::scenarios

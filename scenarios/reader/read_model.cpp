@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <map>
 #include <ranges>
@@ -15,6 +16,7 @@
 
 #include "base/key_notes.hpp"
 #include "base/read_file.hpp"
+#include "scenarios/reader/chakra_model.hpp"
 #include "scenarios/reader/profiler_trace.hpp"
 #include "scenarios/reader/read_compute.hpp"
 #include "sim/cluster/layer_stack.hpp"
@@ -154,6 +156,8 @@ void take_gradients(const ProfiledStep& step, sim::ModelProfile& model) {
         sim::LayerCost layer;
         layer.name = name;
         layer.parameters = gradient.elements;
+        // Its share of the backward pass stands for its arithmetic, which is not known.
+        layer.forward_flops = gradient.ready - (i > 0 ? step.gradients[i - 1].ready : 0);
         model.layers.push_back(layer);
     }
 }
@@ -163,7 +167,11 @@ bool are_equal(const ProfiledStep& step, const std::vector<sim::GradientTensor>&
                               &ProfiledStep::Gradient::elements, &sim::GradientTensor::elements);
 }
 
-sim::ModelProfile read_profiled(ConfigReader& config, const std::string& name, std::int64_t batch) {
+using StepParser = std::function<ProfiledStep(const std::string& file)>;
+
+// Of one worker, by traces of several batches.
+sim::ModelProfile read_traced(ConfigReader& config, const std::string& name, std::int64_t batch,
+                              std::string_view recorder, const StepParser& parse) {
     sim::ModelProfile model;
     model.name = name;
     model.sample = "sample";
@@ -185,7 +193,7 @@ sim::ModelProfile read_profiled(ConfigReader& config, const std::string& name, s
     if (by_batch.empty()) config.fail("traces", "expected a trace of at least one batch");
     for (const auto& [trace_batch, given] : by_batch) {
         const std::string file = config.beside(given).string();
-        const ProfiledStep step = parse_profiler_trace(read_file(file, profiler_bytes_max), file);
+        const ProfiledStep step = parse(file);
         if (!model.tensors.empty() && !are_equal(step, model.tensors)) {
             throw InputError(file, "", "expected the gradients of the traces of other batches");
         }
@@ -195,8 +203,29 @@ sim::ModelProfile read_profiled(ConfigReader& config, const std::string& name, s
         nearest = std::abs(trace_batch - batch);
         take_gradients(step, model);
     }
-    measured.source = fmt::format("{} steps of PyTorch's profiler", steps);
+    measured.source = fmt::format("{} step{} of {}", steps, steps == 1 ? "" : "s", recorder);
     return model;
+}
+
+sim::ModelProfile read_profiled(ConfigReader& config, const std::string& name, std::int64_t batch) {
+    return read_traced(config, name, batch, "PyTorch's profiler", [](const std::string& file) {
+        return parse_profiler_trace(read_file(file, profiler_bytes_max), file);
+    });
+}
+
+sim::ModelProfile read_chakra(ConfigReader& config, const std::string& name, std::int64_t batch) {
+    const std::string system_file = config.text("system", "");
+    const std::int64_t value_bytes = config.integer("value_bytes", 1, 8, 4);
+    AstraSystem system;
+    if (!system_file.empty() && KeyExplorer::of(config.file()) == nullptr) {
+        const std::string file = config.beside(system_file).string();
+        const std::vector<std::int32_t> alone = {1};
+        system = parse_astra_system(read_file(file, astra_system_bytes_max), file, alone);
+    }
+    return read_traced(config, name, batch, "a Chakra trace", [&](const std::string& file) {
+        return chakra_step(parse_chakra(read_file(file, chakra_bytes_max), file), file, system,
+                           value_bytes);
+    });
 }
 
 }  // namespace
@@ -207,15 +236,16 @@ sim::ModelProfile read_model(ConfigReader& job, std::int64_t batch) {
         return sim::model_named(name, fmt::format("{}: at {}/model", job.file(), job.path()));
     }
     ConfigReader config = job.object("model");
-    static constexpr std::array<std::string_view, 4> kinds{"transformer", "layers", "counted",
-                                                           "profiled"};
+    static constexpr std::array<std::string_view, 5> kinds{"transformer", "layers", "counted",
+                                                           "profiled", "chakra"};
     const std::string kind = config.one_of("kind", kinds);
     const std::string name = config.text("name", kind);
     if (name.empty()) config.fail("name", "expected a name, found \"\"");
     sim::ModelProfile model = kind == "transformer" ? read_transformer(config, name)
                               : kind == "layers"    ? read_layers(config, name)
                               : kind == "counted"   ? read_counted(config, name)
-                                                    : read_profiled(config, name, batch);
+                              : kind == "profiled"  ? read_profiled(config, name, batch)
+                                                    : read_chakra(config, name, batch);
     config.finish();
     return model;
 }

@@ -419,9 +419,8 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     if (entry.learners.count > 1 && !entry.request.is_plain()) {
         config.fail("learners", "each has the whole model: expected no \"layout\"");
     }
-    if (model.measured && !entry.request.is_plain()) {
-        config.fail("layout",
-                    "is for models whose layers are known, and not for a profiler's trace");
+    if (model.measured && (entry.request.synchronised_norm || entry.request.split_dense)) {
+        config.fail("layout", "of a trace no layers are known: expected \"shard\" alone");
     }
     job.learners = entry.learners.count;
     memory.rule.learners = job.learners;

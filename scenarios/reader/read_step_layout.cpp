@@ -2,11 +2,46 @@
 #include "scenarios/reader/read_step_layout.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
 namespace ukemi::scenarios {
+
+namespace {
+
+constexpr std::int64_t blocks_most = 10'000;
+
+// Of blocks: all, or so many of each stage, or a number for each of them; and of the others,
+// scores.
+void read_recompute(ConfigReader& config, sim::LayoutRequest& request) {
+    request.recompute = config.flag("recompute", false);
+    request.recompute_blocks = config.integer("recompute_blocks", 0, blocks_most, 0);
+    if (request.recompute_blocks > 0 && !request.recompute) {
+        config.fail("recompute_blocks", "goes with \"recompute\": true");
+    }
+    request.recompute_scores = config.flag("recompute_scores", false);
+    if (!config.has("recompute_by_stage")) return;
+    for (const double count : config.numbers("recompute_by_stage", 0, blocks_most)) {
+        request.recompute_by_stage.push_back(static_cast<std::int64_t>(count));
+        if (static_cast<double>(request.recompute_by_stage.back()) == count) continue;
+        config.fail("recompute_by_stage", fmt::format("expected whole blocks, found {}", count));
+    }
+    const auto stages = static_cast<std::size_t>(request.degrees.pipeline) *
+                        static_cast<std::size_t>(request.chunks);
+    if (request.recompute_by_stage.size() != stages) {
+        config.fail("recompute_by_stage",
+                    fmt::format("expected a number for each of the {} stages, found {}", stages,
+                                request.recompute_by_stage.size()));
+    }
+    if (!request.recompute || request.recompute_blocks > 0) {
+        config.fail("recompute_by_stage",
+                    "goes with \"recompute\": true, and in place of \"recompute_blocks\"");
+    }
+}
+
+}  // namespace
 
 sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
     sim::LayoutRequest request;
@@ -38,12 +73,7 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
     request.schedule = static_cast<sim::PipelineKind>(
         std::ranges::find(sim::pipeline_kind_names, schedule) - sim::pipeline_kind_names.begin());
     request.chunks = static_cast<std::int32_t>(config->integer("chunks", 1, 1024, 1));
-    request.recompute = config->flag("recompute", false);
-    request.recompute_blocks = config->integer("recompute_blocks", 0, 10'000, 0);
-    if (request.recompute_blocks > 0 && !request.recompute) {
-        config->fail("recompute_blocks", "goes with \"recompute\": true");
-    }
-    request.recompute_scores = config->flag("recompute_scores", false);
+    read_recompute(*config, request);
     request.sequence_parallel = config->flag("sequence_parallel", false);
     request.overlap_tensor = config->flag("overlap_tensor", false);
     request.split_dense = config->flag("split_dense", false);
@@ -54,6 +84,14 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
         config->fail("prefetch", "goes with \"shard\": \"parameters\"");
     }
     request.expert = static_cast<std::int32_t>(config->integer("expert", 1, 1 << 20, 1));
+    const std::int64_t whole = config->integer("expert_tensor", 1, 1024, tensor);
+    if (whole != tensor && whole != 1) {
+        config->fail("expert_tensor",
+                     fmt::format("experts are cut as all else is, or whole: expected tensor, {}, "
+                                 "or 1, found {}",
+                                 tensor, whole));
+    }
+    request.whole_experts = whole < tensor;
     config->finish();
     return request;
 }
@@ -76,6 +114,11 @@ std::string layout_text(const sim::LayoutRequest& request) {
     }
     if (request.overlap_tensor) text += R"(, "overlap_tensor": true)";
     if (request.expert > 1) text += fmt::format(R"(, "expert": {})", request.expert);
+    if (request.recompute && !request.recompute_by_stage.empty()) {
+        text += fmt::format(R"(, "recompute_by_stage": [{}])",
+                            fmt::join(request.recompute_by_stage, ", "));
+    }
+    if (request.whole_experts) text += R"(, "expert_tensor": 1)";
     return text + "}";
 }
 

@@ -28,6 +28,7 @@ struct KnownRates {
     double l2_gb_per_s;
     double product_share;
     std::string_view source;
+    bool scales_blocks = false;
 };
 
 // SMs: data sheets. L2: table 3 of Ultrasonics Sonochemistry 99, 106546 (2023) for V100, A100 and
@@ -57,8 +58,8 @@ constexpr KnownRates known[] = {
     {"a100_sxm4_80gb", 108, 7219, ampere_share, measured},
     {"h100_sxm5_80gb", 132, 8986, hopper_share, measured},
     {"h200_sxm_141gb", 132, 8986, hopper_share, measured},
-    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, blackwell_share, measured},
-    {"gb200_186gb", 152, 8000 * l2_to_memory, blackwell_share, measured},
+    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, blackwell_share, measured, true},
+    {"gb200_186gb", 152, 8000 * l2_to_memory, blackwell_share, measured, true},
     {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, measured},
 };
 
@@ -89,7 +90,7 @@ KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where) {
         if (one.gpu != gpu.name) continue;
         return {
             one.multiprocessors, one.l2_gb_per_s, one.product_share, odd_row_share, memory_share,
-            kernel_start_s,      host_s,          one.source};
+            kernel_start_s,      host_s,          one.scales_blocks, one.source};
     }
     throw InputError(where, "",
                      fmt::format("no multiprocessors of {} are known, to time kernels", gpu.name));
@@ -164,6 +165,20 @@ KernelSum KernelClock::product_saving(const Gemm& gemm, double saving) const {
 
 KernelSum KernelClock::traffic(double bytes) const {
     return {bytes / memory_ + rates_.start_s, 1, bytes / memory_};
+}
+
+KernelSum KernelClock::made_eight_bits(double values, std::int64_t matrices) const {
+    if (!is_fp8()) return {};
+    const auto kernels_of = [&](double bytes) {
+        const double moved_s = bytes / memory_;
+        const auto count = static_cast<double>(matrices);
+        return KernelSum{moved_s + count * rates_.start_s, matrices, moved_s};
+    };
+    KernelSum sum = kernels_of((2 + 2) * values);
+    if (rates_.scales_blocks) return sum;
+    sum += kernels_of(2 * values);  // the greatest
+    sum += kernels_of(0);           // the scale
+    return sum;
 }
 
 }  // namespace ukemi::sim

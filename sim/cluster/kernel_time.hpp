@@ -7,7 +7,10 @@
 // k. The fastest of the usual tiles counts, and no product is faster than its matrices in memory
 // (tiles and waves: NVIDIA, "Matrix Multiplication Background User's Guide"). Everything else is
 // bounded by memory. In fp8, only products with weights have inputs of eight bits; values
-// otherwise are bf16. On + − × ÷ only, so that times are equal on every machine.
+// otherwise are bf16. Inputs are made eight bits as they are and transposed: with one scale a
+// matrix in three kernels (its greatest value, the scale, the values), with one for each 32 values
+// in one (Micikevicius et al. 2022; OCP Microscaling, 2023: GPUs from Blackwell on). On + − × ÷
+// only, so that times are equal on every machine.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +30,7 @@ struct KernelRates {
     double memory_share = 0;     // of the memory's rate
     double start_s = 0;          // of a kernel on the device
     double launch_s = 0;         // what the host needs for one
+    bool scales_blocks = false;  // eight bits have a scale for each 32 values
     std::string_view source;
 };
 // InputError(WHERE …) if nothing is known of this GPU.
@@ -68,6 +72,8 @@ public:
     // In fp32 with so many times fewer multiplications (LayerCost::fp32_saving).
     KernelSum product_saving(const Gemm& gemm, double saving) const;
     KernelSum traffic(double bytes) const;
+    // In fp8: so many values that so many matrices have together; else nothing.
+    KernelSum made_eight_bits(double values, std::int64_t matrices = 1) const;
     double launch_seconds() const { return rates_.launch_s; }
     std::int64_t bytes_a_value() const { return bytes_a_value_; }
     bool is_fp8() const { return narrow_flops_ > 0; }

@@ -73,15 +73,19 @@ public:
 
     // As many tokens come from other ranks as go there.
     LayerKernels experts() {
-        const std::int64_t inner = divided(shape_.inner(), cut_.tensor);
-        const std::int64_t taken = tokens_ * shape_.experts_per_token;
+        const std::int64_t inner = divided(shape_.inner(), cut_.whole_experts ? 1 : cut_.tensor);
+        const std::int64_t own = divided(tokens_, cut_.whole_experts ? cut_.tensor : 1);
+        const std::int64_t taken = own * shape_.experts_per_token;
         const double inner_width = static_cast<double>(taken * inner);
-        const double width = static_cast<double>(tokens_ * hidden_);
+        const double width = static_cast<double>(own * hidden_);
         const double taken_width = static_cast<double>(taken * hidden_);
         norm();
         dense(hidden_, shape_.experts, false);
-        small(4, 4);                                                            // which are taken
+        // Scores, the best of them, and the loss that balances them: 17 and back 15; how many
+        // tokens each rank has for each expert, and how many come: 13; rows of both sorts: 7 and 5.
+        small(17 + 13 + 7, 15 + 5);
         moves(value_ * (width + taken_width), value_ * (width + taken_width));  // sorted
+        sort_by_expert(taken_width);
         of_experts(hidden_, shape_.gated ? 2 * inner : inner, taken);
         if (shape_.gated) {
             moves(3 * value_ * inner_width, 5 * value_ * inner_width);
@@ -89,6 +93,7 @@ public:
             moves(2 * value_ * inner_width, 3 * value_ * inner_width);
         }
         of_experts(inner, hidden_, taken);
+        sort_by_expert(taken_width);
         moves(value_ * (width + taken_width), value_ * (width + 2 * taken_width));  // weighted sum
         dropout_and_residual();
         return sum_;
@@ -129,8 +134,9 @@ public:
         if (!cut_.accumulates || layer.parameters == 0) return;
         constexpr int tensors = 6;  // of a half of a block
         const bool apart = std::string_view(layer.name).ends_with(".feed_forward");
+        const std::int64_t cut_by = apart && cut_.whole_experts ? 1 : cut_.tensor;
         const double parameters =
-            static_cast<double>(divided(layer.parameters, cut_.tensor * (apart ? cut_.expert : 1)));
+            static_cast<double>(divided(layer.parameters, cut_by * (apart ? cut_.expert : 1)));
         for (int i = 0; i < tensors; ++i) {
             of_weights(clock_.traffic(3 * value_ * parameters / tensors));
         }
@@ -180,28 +186,43 @@ private:
             backward(clock_.product({tokens, inputs, outputs, 1, 0, 0, true}));
         }
         of_weights(clock_.product({outputs, inputs, tokens_, 1, 0, 0, true}));
-        if (clock_.is_fp8()) {  // made eight bits, as they are and transposed
-            forward(clock_.traffic(4.0 * static_cast<double>(tokens_ * inputs)));
-            forward(clock_.traffic(4.0 * static_cast<double>(inputs * outputs)));
-            backward(clock_.traffic(4.0 * static_cast<double>(tokens_ * outputs)));
-        }
+        make_eight_bits(tokens_, inputs, outputs, 1);
         if (!bias) return;
         const double values = static_cast<double>(tokens_ * outputs);
         forward(clock_.traffic(2 * value_ * values));
         of_weights(clock_.traffic(value_ * values));
     }
 
+    // What has come from several ranks, each in the order of its experts; and the way back.
+    void sort_by_expert(double taken_width) {
+        if (cut_.expert == 1 || experts_here() == 1) return;
+        moves(2 * value_ * taken_width, 2 * value_ * taken_width);
+    }
+    std::int64_t experts_here() const { return divided(shape_.experts, cut_.expert); }
+
     // So many tokens, as many for each expert that is here.
     void of_experts(std::int64_t inputs, std::int64_t outputs, std::int64_t taken) {
-        const std::int64_t here = divided(shape_.experts, cut_.expert);
+        const std::int64_t here = experts_here();
         const std::int64_t rows = divided(taken, here);
-        forward(clock_.product({rows, outputs, inputs, here, 0, 0, true}));
-        backward(clock_.product({rows, inputs, outputs, here, 0, 0, true}));
-        of_weights(clock_.product({outputs, inputs, rows, here, 0, 0, true}));
-        if (!clock_.is_fp8()) return;  // else made eight bits, as they are and transposed
-        forward(clock_.traffic(4.0 * static_cast<double>(taken * inputs)));
-        forward(clock_.traffic(4.0 * static_cast<double>(here * inputs * outputs)));
-        backward(clock_.traffic(4.0 * static_cast<double>(taken * outputs)));
+        const auto one_by_one = [&](const Gemm& gemm) {
+            KernelSum sum = clock_.product(gemm);
+            sum.launches = here;
+            return sum;
+        };
+        forward(one_by_one({rows, outputs, inputs, here, 0, 0, true}));
+        backward(one_by_one({rows, inputs, outputs, here, 0, 0, true}));
+        of_weights(one_by_one({outputs, inputs, rows, here, 0, 0, true}));
+        make_eight_bits(taken, inputs, outputs, here);
+    }
+
+    // Inputs of a product and the gradients of its results, of all `matrices` together; the weights
+    // once a step, which counts where it has one micro-batch.
+    void make_eight_bits(std::int64_t rows, std::int64_t inputs, std::int64_t outputs,
+                         std::int64_t matrices) {
+        forward(clock_.made_eight_bits(static_cast<double>(rows * inputs), matrices));
+        backward(clock_.made_eight_bits(static_cast<double>(rows * outputs), matrices));
+        if (cut_.accumulates) return;
+        forward(clock_.made_eight_bits(static_cast<double>(matrices * inputs * outputs), matrices));
     }
 
     // Of all heads at once: sequence × columns from a depth, and the same backward, twice.

@@ -7,9 +7,14 @@
 // residuals are whole on each, or of 1/t of the tokens (sequence parallelism: Korthikanti et al.
 // 2022). Flash attention is one kernel each way, of two products forward and five backward over
 // half of the pairs (those that a causal mask leaves), which moves its inputs and results only (Dao
-// et al., NeurIPS 2022). Experts are one product of several matrices, after tokens were sorted. A
-// gated inner layer has two products side by side. The loss is a cross entropy in fp32. Other
-// layers: a product with its two backward products, and bytes.
+// et al., NeurIPS 2022). A gated inner layer has two products side by side. The loss is a cross
+// entropy in fp32. Other layers: a product with its two backward products, and bytes.
+//
+// Experts as Megatron Core trains them without dropping tokens (github NVIDIA/Megatron-LM,
+// core/transformer/moe; NVIDIA/TransformerEngine, module/grouped_linear.py): scores and the choice
+// of the best, a loss that balances them, counts of each expert's tokens on all ranks, tokens
+// sorted by expert, on the way and where they arrive. The experts of a rank fill the device
+// together, but the host launches each one's products, and what makes them eight bits, by itself.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +25,14 @@
 namespace ukemi::sim {
 
 struct KernelCut {
-    std::int64_t batch = 1;    // samples of a micro-batch
-    std::int64_t tensor = 1;   // ranks that share a layer
-    bool accumulates = false;  // adds gradients to those of earlier micro-batches
-    std::int64_t context = 1;  // ranks that have a part of every sample's tokens each
-    bool sequence = false;     // norms, dropout and residuals are divided, too, by tokens
-    std::int64_t expert = 1;   // ranks that have a part of the experts each
-    std::int64_t pieces = 1;   // a half's first and last products are computed by tokens
+    std::int64_t batch = 1;      // samples of a micro-batch
+    std::int64_t tensor = 1;     // ranks that share a layer
+    bool accumulates = false;    // adds gradients to those of earlier micro-batches
+    std::int64_t context = 1;    // ranks that have a part of every sample's tokens each
+    bool sequence = false;       // norms, dropout and residuals are divided, too, by tokens
+    std::int64_t expert = 1;     // ranks that have a part of the experts each
+    std::int64_t pieces = 1;     // a half's first and last products are computed by tokens
+    bool whole_experts = false;  // on each of `tensor` ranks, by tokens of its own
 };
 
 struct LayerKernels {

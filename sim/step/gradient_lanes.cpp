@@ -34,6 +34,17 @@ PhasedCollective all_to_all(std::int32_t ranks) {
     return collective;
 }
 
+// The same as NCCL has it of a group of sends: every rank to all others at once.
+PhasedCollective all_to_all_at_once(std::int32_t ranks) {
+    CollectivePhase phase{{}, 1, 1.0 / ranks};
+    for (std::int32_t distance = 1; distance < ranks; ++distance) {
+        for (std::int32_t rank = 0; rank < ranks; ++rank) {
+            phase.edges.push_back({rank, (rank + distance) % ranks});
+        }
+    }
+    return {"all_to_all", ranks, {std::move(phase)}};
+}
+
 // Ranks that have it double in every round; who broadcasts does not matter to links that are alike.
 PhasedCollective binomial_broadcast(std::int32_t ranks) {
     PhasedCollective collective{"broadcast", ranks, {}};
@@ -56,7 +67,10 @@ std::uint32_t highest_lane(const StepJob& job) {
     };
     look(job.buckets);
     if (job.layout) {
-        for (const StageWork& stage : job.layout->stages) look(stage.buckets);
+        for (const StageWork& stage : job.layout->stages) {
+            look(stage.buckets);
+            look(stage.expert_buckets);
+        }
     }
     return highest;
 }
@@ -162,8 +176,9 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, con
             return {network, ring_of_parts("all_gather", ranks), workers};
         case ExchangeKind::reduce_scatter:
             return {network, ring_of_parts("reduce_scatter", ranks), workers};
-        case ExchangeKind::all_to_all:
-        case ExchangeKind::token_all_to_all: return {network, all_to_all(ranks), workers};
+        case ExchangeKind::broadcast: return {network, binomial_broadcast(ranks), workers};
+        case ExchangeKind::all_to_all: return {network, all_to_all(ranks), workers};
+        case ExchangeKind::token_all_to_all: return {network, all_to_all_at_once(ranks), workers};
         case ExchangeKind::tensor_all_reduce:
         case ExchangeKind::tensor_gather:
         case ExchangeKind::tensor_scatter:

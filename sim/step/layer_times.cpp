@@ -16,8 +16,10 @@ LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
                         request.context,
                         request.sequence_parallel,
                         request.expert,
-                        request.overlap_tensor ? request.degrees.tensor : 1};
+                        request.overlap_tensor ? request.degrees.tensor : 1,
+                        request.whole_experts};
     LayerTimes times;
+    const bool has_experts = model.transformer && model.transformer->experts > 1;
     for (const LayerCost& layer : model.layers) {
         LayerKernels kernels = layer_kernels(clock, model, layer, cut);
         if (cut.tensor > 1 && (is_attention(layer) || is_feed_forward(layer))) {
@@ -30,6 +32,7 @@ LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
         };
         times.forward.push_back(pass(kernels.forward));
         times.backward.push_back(pass(kernels.backward));
+        times.host_waits.push_back(has_experts && is_feed_forward(layer));
         times.scores.push_back(pass(kernels.scores));
         times.scores_back.push_back(pass(kernels.scores_back));
         times.weights.push_back(pass(kernels.weights));
@@ -42,10 +45,22 @@ LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
 }
 
 double pass_seconds(const LayerTimes& times) {
-    double launch_s = 0;
-    for (const LayerTimes::Pass& pass : times.forward) launch_s += pass.launch_s;
-    for (const LayerTimes::Pass& pass : times.backward) launch_s += pass.launch_s;
-    return std::max(times.whole_s, launch_s);
+    // Of what the host launches without waiting for the device.
+    LayerTimes::Pass stretch;
+    double all_s = 0;
+    for (std::size_t i = 0; i < times.forward.size(); ++i) {
+        if (i < times.host_waits.size() && times.host_waits[i]) {
+            all_s += std::max(stretch.device_s, stretch.launch_s);
+            stretch = {};
+        }
+        stretch.device_s += times.forward[i].device_s;
+        stretch.launch_s += times.forward[i].launch_s;
+    }
+    for (const LayerTimes::Pass& pass : times.backward) {
+        stretch.device_s += pass.device_s;
+        stretch.launch_s += pass.launch_s;
+    }
+    return all_s + std::max(stretch.device_s, stretch.launch_s);
 }
 
 }  // namespace ukemi::sim

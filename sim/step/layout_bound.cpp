@@ -156,7 +156,7 @@ private:
         double before = -1;
         for (std::size_t i = 0; i < blocks.size(); ++i) {
             const ModelBlock& block = blocks[i];
-            if (i > 0 && block.gathered > Bytes{}) units_[p].begun.push_back(now);
+            if (i > 0 && !block.gathered.is_empty()) units_[p].begun.push_back(now);
             now = block_end(p, times[i], std::max(now, gathered(p, block)));
             if (gives_gradients(pass)) note_ready(p, stage, before, block.gradients_ready);
             before = block.gradients_ready;
@@ -172,19 +172,25 @@ private:
 
     // When the parameters of the unit that begins with the block are there (parameter_gathers.hpp).
     Duration gathered(std::size_t p, const ModelBlock& block) {
-        if (block.gathered == Bytes{} || work_.holders() == 1) return {};
+        if (block.gathered.is_empty()) return {};
         Units& units = units_[p];
         const std::size_t unit = units.begun.size() - 1;
         const auto ahead = static_cast<std::size_t>(work_.prefetch);
         const Duration asked = units.begun[unit - std::min(ahead, unit)];
-        units.gathered =
-            std::max(units.gathered, asked) + exchange(p, ExchangeKind::all_gather, block.gathered);
+        units.gathered = std::max(units.gathered, asked) + gather_time(p, block.gathered);
         return units.gathered;
+    }
+
+    // Of experts' parts, which go at the same time, nothing is reckoned.
+    Duration gather_time(std::size_t p, const DividedPart& part) {
+        if (part.of_all == Bytes{}) return {};
+        return exchange(p, ExchangeKind::all_gather, part.of_all);
     }
 
     struct BlockTime {
         Duration compute;  // of the slowest of the cell
         Duration launch;
+        bool host_waits = false;
         Duration exchange;
         std::optional<ExchangeKind> beside;  // it is exchanged while it computes
     };
@@ -205,6 +211,7 @@ private:
             BlockTime& time = times.emplace_back();
             time.compute = Duration::of(round_nearest(block.share * pace_ns));
             time.launch = Duration::of(round_nearest(block.launch_share * pace_ns));
+            time.host_waits = block.host_waits;
             if (block.exchange && is_beside(*block.exchange)) time.beside = *block.exchange;
             if (!block.exchange || (block.bytes == Bytes{} && !time.beside)) continue;
             const bool sums = *block.exchange == ExchangeKind::tensor_all_reduce ||
@@ -217,6 +224,7 @@ private:
 
     // As LayoutPlayer::begin_block() has it, without stragglers.
     Duration block_end(std::size_t p, const BlockTime& time, Duration now) {
+        if (time.host_waits) launched_[p] = std::max(launched_[p], now);
         launched_[p] += time.launch;
         const Duration begin = now;
         now = std::max(now + time.compute, launched_[p]);
@@ -356,8 +364,7 @@ private:
     Duration updated_parts() {
         Duration longest;
         for (std::size_t p = 0; p < work_.updated_parts.size(); ++p) {
-            longest =
-                std::max(longest, exchange(p, ExchangeKind::all_gather, work_.updated_parts[p]));
+            longest = std::max(longest, gather_time(p, work_.updated_parts[p]));
         }
         return longest;
     }

@@ -1,4 +1,6 @@
 // layout_gathers.cpp — of LayoutPlayer: parameters that its replicas divide among themselves.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/invariant.hpp"
@@ -7,19 +9,22 @@
 namespace ukemi::sim {
 
 void LayoutPlayer::place_gathers(ClusterNetwork& network) {
-    if (work_.holders() == 1) return;
-    const auto gathers = [](const ModelBlock& block) { return block.gathered > Bytes{}; };
+    const auto gathers = [](const ModelBlock& block) { return !block.gathered.is_empty(); };
     const bool before_passes = gathers(work_.stages.front().forward.front());
     if (!before_passes && work_.updated_parts.empty()) return;
     for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
-        std::vector<PlacedCollective>& placed = gathered_.emplace_back();
-        for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
-            placed.push_back(placed_parts(network, ExchangeKind::all_gather, job(), holders(t, p),
-                                          work_.degrees.tensor));
-            note_links(placed.back().links());
+        std::vector<std::vector<DeviceId>> of_all;
+        std::vector<std::vector<DeviceId>> of_experts;
+        for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) of_all.push_back(holders(t, p));
+        for (std::int32_t t = 0; work_.has_expert_sets() && t < work_.expert_tensor(); ++t) {
+            std::ranges::move(work_.experts_adders(job().workers, t, p),
+                              std::back_inserter(of_experts));
         }
+        PartGathers& placed = gathered_.emplace_back();
+        place_parts(network, of_all, placed.of_all);
+        place_parts(network, of_experts, placed.of_experts);
         if (!before_passes) continue;
-        std::vector<Bytes> parts;
+        std::vector<DividedPart> parts;
         for (const PipelinePass& pass : passes_[static_cast<std::size_t>(p)]) {
             if (pass.weights) continue;
             INVARIANT(gathers(work_.blocks_of(pass).front()));
@@ -31,9 +36,36 @@ void LayoutPlayer::place_gathers(ClusterNetwork& network) {
     }
 }
 
+void LayoutPlayer::place_parts(ClusterNetwork& network,
+                               std::span<const std::vector<DeviceId>> groups,
+                               std::vector<PlacedCollective>& placed) {
+    const auto at_once = static_cast<std::int64_t>(groups.size());
+    for (const std::vector<DeviceId>& group : groups) {
+        if (group.size() == 1) continue;
+        placed.push_back(placed_parts(network, ExchangeKind::all_gather, job(), group, at_once));
+        note_links(placed.back().links());
+    }
+}
+
+// How many gathers that are.
+std::size_t LayoutPlayer::send_parts(std::size_t stage_rank, const DividedPart& part,
+                                     std::uint64_t token, Instant now) {
+    std::size_t sent = 0;
+    const auto send = [&](const std::vector<PlacedCollective>& placed, Bytes bytes) {
+        if (bytes == Bytes{}) return;
+        for (const PlacedCollective& one : placed) {
+            host().send(*this, one, bytes, now + job().launch.overhead, token);
+        }
+        sent += placed.size();
+    };
+    send(gathered_[stage_rank].of_all, part.of_all);
+    send(gathered_[stage_rank].of_experts, part.of_experts);
+    return sent;
+}
+
 bool LayoutPlayer::waits_for_parameters(std::size_t index, const ModelBlock& block, Instant now) {
     Cell& cell = cells_[index];
-    if (block.gathered == Bytes{} || gathers_.empty()) return false;
+    if (block.gathered.is_empty() || gathers_.empty()) return false;
     if (gathers_[static_cast<std::size_t>(cell.stage_rank)].is_there(cell.unit)) return false;
     cell.state = State::gathering;
     cell.since = now;
@@ -49,13 +81,9 @@ void LayoutPlayer::come_to_unit(Cell& cell, Instant now) {
 
 void LayoutPlayer::start_gather(std::int32_t stage_rank, Instant now) {
     const auto number = static_cast<std::size_t>(stage_rank);
-    const std::optional<Bytes> part = gathers_[number].take();
+    const std::optional<DividedPart> part = gathers_[number].take();
     if (!part) return;
-    gathers_left_[number] = work_.degrees.tensor;
-    for (const PlacedCollective& placed : gathered_[number]) {
-        host().send(*this, placed, *part, now + job().launch.overhead,
-                    token_of(LayoutToken::gathered, number));
-    }
+    gathers_left_[number] = send_parts(number, *part, token_of(LayoutToken::gathered, number), now);
 }
 
 void LayoutPlayer::gather_arrived(std::int32_t stage_rank, Instant now) {
@@ -75,15 +103,12 @@ void LayoutPlayer::gather_arrived(std::int32_t stage_rank, Instant now) {
 
 // Replicas that have updated a part each give it to the others.
 void LayoutPlayer::updated(Instant now) {
-    if (work_.updated_parts.empty() || work_.holders() == 1) return end_step(now);
     updated_at_ = now;
-    for (std::size_t p = 0; p < gathered_.size(); ++p) {
-        for (const PlacedCollective& placed : gathered_[p]) {
-            ++updates_left_;
-            host().send(*this, placed, work_.updated_parts[p], now + job().launch.overhead,
-                        token_of(LayoutToken::shared, 0));
-        }
+    for (std::size_t p = 0; p < work_.updated_parts.size(); ++p) {
+        updates_left_ +=
+            send_parts(p, work_.updated_parts[p], token_of(LayoutToken::shared, 0), now);
     }
+    if (updates_left_ == 0) end_step(now);
 }
 
 void LayoutPlayer::update_arrived(Instant now) {

@@ -17,7 +17,7 @@ bool is_of_a_cell(ExchangeKind kind) {
 
 std::int32_t LayoutPlayer::replicas_that_meet(ExchangeKind kind) const {
     if (kind != ExchangeKind::token_all_to_all) return work_.degrees.data;
-    return std::max(work_.expert / work_.context, 1);
+    return std::max(work_.expert / work_.expert_cell(), 1);
 }
 
 std::size_t LayoutPlayer::meeting_of(const Cell& cell, ExchangeKind kind) const {
@@ -39,13 +39,15 @@ void LayoutPlayer::place_exchanges(ClusterNetwork& network) {
 void LayoutPlayer::place_meetings(ClusterNetwork& network, ExchangeKind kind) {
     const bool tokens = kind == ExchangeKind::token_all_to_all;
     INVARIANT(tokens || work_.cell() == 1);
+    if (tokens && work_.expert == 1) return;
     std::vector<std::vector<PlacedCollective>>& placed = between_[kind];
     if (!placed.empty() || (!tokens && work_.degrees.data == 1)) return;
     placed.resize(cells_.size());
     // Expert groups within a cell follow each other.
-    const std::int32_t in_a_cell = tokens ? std::max(work_.context / work_.expert, 1) : 1;
+    const std::int32_t in_a_cell = tokens ? std::max(work_.expert_cell() / work_.expert, 1) : 1;
+    const std::int32_t tensor = tokens ? work_.expert_tensor() : work_.degrees.tensor;
     for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
-        for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
+        for (std::int32_t t = 0; t < tensor; ++t) {
             std::vector<std::vector<DeviceId>> groups;
             if (tokens) groups = work_.expert_groups(job().workers, t, p);
             if (!tokens) groups.push_back(holders(t, p));

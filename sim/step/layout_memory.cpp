@@ -89,17 +89,23 @@ namespace {
 MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges,
                    const LayoutRequest& request, const MemoryRule& rule) {
     std::int64_t all = 0;
+    std::int64_t of_experts = 0;
     std::int64_t largest = 0;  // unit
     for (const LayerRange& range : ranges) {
         for (const LayerRange& unit : layer_units(model, range)) {
             const std::int64_t held = parameters_held(model, unit, request);
             all += held;
+            of_experts += parameters_held(model, unit, request, TensorSums::by_some);
             largest = std::max(largest, held);
         }
     }
-    const std::int64_t replicas = request.holders();
-    const bool divides = request.shard != Shard::none && replicas > 1;
-    const std::int64_t part = divides ? (all + replicas - 1) / replicas : all;
+    const bool shards = request.shard != Shard::none;
+    const bool divides = shards && std::max(request.holders(), request.expert_adders()) > 1;
+    const auto part_of = [&](std::int64_t whole, std::int64_t ranks) {
+        return shards ? (whole + ranks - 1) / ranks : whole;
+    };
+    const std::int64_t part =
+        part_of(all - of_experts, request.holders()) + part_of(of_experts, request.expert_adders());
     const Bytes value = bytes(rule.bytes_a_value);
     MemoryNeed need{all * value, all * value, rule.bytes_a_state * bytes(part), {}, rule.reserve};
     if (divides && request.shard != Shard::optimiser) need.gradients = (part + largest) * value;

@@ -15,24 +15,35 @@
 namespace ukemi::sim {
 namespace {
 
+Bytes divided(Bytes whole, std::int64_t ranks) { return bytes((whole.raw() + ranks - 1) / ranks); }
+
 void check_experts(const ModelProfile& model, const LayoutRequest& request,
                    std::string_view where) {
-    if (request.expert == 1) return;
+    if (!request.has_expert_sets()) return;
     const auto refuse = [&](const std::string& problem) { throw InputError(where, "", problem); };
     const std::int64_t experts = model.transformer ? model.transformer->experts : 1;
+    if (request.whole_experts && (experts == 1 || !request.sequence_parallel)) {
+        refuse(
+            "\"expert_tensor\" below tensor is for models with experts and with "
+            "\"sequence_parallel\": true, which gives each tensor rank tokens of its own");
+    }
     if (experts % request.expert != 0) {
         refuse(fmt::format("{} has {} experts a block: no multiple of expert {}", model.name,
                            experts, request.expert));
     }
     if (!divides_holders(request.expert, request)) {
-        refuse(
-            fmt::format("experts are divided among context groups or within one: expected a "
-                        "divisor of context {} x data {} that is a divisor or a multiple of "
-                        "context, found {}",
-                        request.context, request.degrees.data, request.expert));
+        refuse(fmt::format(
+            "experts are divided among {} groups or within one: expected a divisor of "
+            "{}context {} x data {} that is a divisor or a multiple of {}, found {}",
+            request.whole_experts ? "tensor x context" : "context",
+            request.whole_experts ? fmt::format("tensor {} x ", request.degrees.tensor) : "",
+            request.context, request.degrees.data,
+            request.whole_experts ? "tensor x context" : "context", request.expert));
     }
-    if (request.shard != Shard::none) {
-        refuse("with experts divided, expected \"shard\": \"none\"");
+    if (request.divides_experts_alone()) {
+        refuse(
+            "with \"shard\": \"parameters\", expected more than one rank of context x data to "
+            "divide what is no expert");
     }
 }
 
@@ -152,8 +163,13 @@ private:
             backward_layer(layers[i]);
         }
         if (request_.shard != Shard::parameters) return;
-        const Bytes whole = held_by(unit);
-        if (whole > Bytes{}) stage_.buckets.push_back({layers[unit.begin].name, whole, ready()});
+        const std::string& name = layers[unit.begin].name;
+        const Bytes whole = held_by(unit, TensorSums::by_all);
+        const Bytes own = held_by(unit, TensorSums::by_some);
+        if (whole > Bytes{}) stage_.buckets.push_back({name, whole, ready()});
+        if (own > Bytes{} && request_.expert_adders() > 1) {
+            stage_.expert_buckets.push_back({name, own, ready()});
+        }
     }
 
     void make_buckets(const LayerRange& range) {
@@ -162,26 +178,33 @@ private:
             stage_.buckets = gradient_buckets(held, request_.buckets, request_.value_bytes, where_);
         }
         const ModelProfile own = piece_of(model_, range, request_, TensorSums::by_some);
-        const bool twice = request_.pipeline().copies() > 1;
-        if (!own.tensors.empty() && (twice || request_.expert < request_.holders())) {
+        if (request_.shard != Shard::parameters && !own.tensors.empty() &&
+            request_.expert_adders() > 1) {
             stage_.expert_buckets =
                 gradient_buckets(own, request_.buckets, request_.value_bytes, where_);
         }
-        if (request_.shard == Shard::none || request_.holders() == 1) return;
-        for (GradientBucket& bucket : stage_.buckets) {
-            bucket.legs = {{scatter_lane, divided(bucket.bytes)}};
+        if (request_.shard == Shard::none) return;
+        scatter(stage_.buckets, request_.holders());
+        scatter(stage_.expert_buckets, request_.expert_adders());
+    }
+    static void scatter(std::vector<GradientBucket>& buckets, std::int64_t ranks) {
+        if (ranks == 1) return;
+        for (GradientBucket& bucket : buckets) {
+            bucket.legs = {{scatter_lane, divided(bucket.bytes, ranks)}};
         }
     }
 
-    Bytes held_by(const LayerRange& unit) const {
-        return request_.value_bytes * bytes(parameters_held(model_, unit, request_));
+    Bytes held_by(const LayerRange& unit, TensorSums sums) const {
+        return request_.value_bytes * bytes(parameters_held(model_, unit, request_, sums));
     }
-    Bytes divided(Bytes whole) const {
-        return bytes((whole.raw() + request_.holders() - 1) / request_.holders());
-    }
-    Bytes part_of(const LayerRange& unit) const {
-        const bool gathers = request_.shard == Shard::parameters && request_.holders() > 1;
-        return gathers ? divided(held_by(unit)) : Bytes{};
+    // Nothing comes from others where one rank has all.
+    DividedPart part_of(const LayerRange& unit) const {
+        if (request_.shard != Shard::parameters) return {};
+        const auto part = [&](TensorSums sums, std::int64_t ranks) {
+            return ranks == 1 ? Bytes{} : divided(held_by(unit, sums), ranks);
+        };
+        return {part(TensorSums::by_all, request_.holders()),
+                part(TensorSums::by_some, request_.expert_adders())};
     }
 
     Bytes activations() const {
@@ -196,9 +219,14 @@ private:
         const std::int64_t parts = request_.sequence_parallel ? request_.degrees.tensor : 1;
         return bytes((activations().raw() + parts - 1) / parts);
     }
-    // Without times of layers, a third of the arithmetic goes forward, two thirds back.
+    // Without times of layers, a third of the arithmetic goes forward, two thirds back; of measured
+    // steps, what was measured.
     ModelBlock block_of(const LayerCost& layer, bool forward) const {
         if (times_ == nullptr) {
+            if (model_.measured) {
+                const double back = model_.measured->backward_share;
+                return {layer.forward_flops / flops_ * (forward ? 1 - back : back)};
+            }
             const double share = layer.forward_flops / flops_ / 3 / ranks();
             return {forward ? share : 2 * share};
         }
@@ -263,7 +291,7 @@ private:
 
     bool overlaps(const LayerCost& layer) const {
         return request_.overlap_tensor && (is_attention(layer) || is_feed_forward(layer)) &&
-               !has_experts_elsewhere(layer);
+               !has_experts_elsewhere(layer) && !(request_.whole_experts && has_experts(layer));
     }
     // Forward: what is gathered beside the first product, what is scattered beside the last one.
     // Backward the reverse; gradients of weights stay in the middle if they are a pass of their
@@ -309,12 +337,16 @@ private:
     bool has_experts_elsewhere(const LayerCost& layer) const {
         return request_.expert > 1 && is_feed_forward(layer);
     }
+    bool has_experts(const LayerCost& layer) const {
+        return model_.transformer && model_.transformer->experts > 1 && is_feed_forward(layer);
+    }
     // Of tokens as often as they are sent to experts.
     Bytes taken(Bytes tokens) const { return model_.transformer->experts_per_token * tokens; }
 
     void reduce_activations(ModelBlock& block, const LayerCost& layer) const {
         if (request_.degrees.tensor == 1 || !(is_attention(layer) || is_feed_forward(layer)))
             return;
+        if (request_.whole_experts && has_experts(layer)) return;  // each has its own tokens
         block.bytes = activations();
         if (has_experts_elsewhere(layer)) {
             if (!request_.sequence_parallel) return;  // after they are back
@@ -326,8 +358,18 @@ private:
     // back.
     void add_layer(std::vector<ModelBlock>& blocks, const ModelBlock& block, const LayerCost& layer,
                    bool forward, double before) const {
-        if (overlaps(layer)) return add_beside(blocks, block, layer, forward);
-        if (!has_experts_elsewhere(layer)) return add_blocks(blocks, block, layer, forward);
+        const std::size_t first = blocks.size();
+        if (overlaps(layer)) {
+            add_beside(blocks, block, layer, forward);
+        } else if (has_experts_elsewhere(layer)) {
+            add_exchanged(blocks, block, layer, forward, before);
+        } else {
+            add_blocks(blocks, block, layer, forward);
+        }
+        if (forward && has_experts(layer)) blocks[first].host_waits = true;
+    }
+    void add_exchanged(std::vector<ModelBlock>& blocks, const ModelBlock& block,
+                       const LayerCost& layer, bool forward, double before) const {
         const ModelBlock tokens{0, before, ExchangeKind::token_all_to_all, taken(handed_on())};
         blocks.push_back(tokens);
         add_blocks(blocks, block, layer, forward);
@@ -434,11 +476,20 @@ std::vector<DeviceId> LayoutWork::holders_of(std::span<const DeviceId> workers, 
     return all;
 }
 
+std::vector<DeviceId> LayoutWork::expert_holders_of(std::span<const DeviceId> workers,
+                                                    std::int32_t tensor,
+                                                    std::int32_t stage_rank) const {
+    if (!whole_experts) return holders_of(workers, tensor, stage_rank);
+    const auto all = workers.subspan(static_cast<std::size_t>(rank(0, 0, stage_rank)),
+                                     static_cast<std::size_t>(expert_holders()));
+    return {all.begin(), all.end()};
+}
+
 std::vector<std::vector<DeviceId>> LayoutWork::expert_groups(std::span<const DeviceId> workers,
                                                              std::int32_t tensor,
                                                              std::int32_t stage_rank) const {
-    const std::vector<DeviceId> all = holders_of(workers, tensor, stage_rank);
-    std::vector<std::vector<DeviceId>> groups(static_cast<std::size_t>(holders() / expert));
+    const std::vector<DeviceId> all = expert_holders_of(workers, tensor, stage_rank);
+    std::vector<std::vector<DeviceId>> groups(static_cast<std::size_t>(expert_holders() / expert));
     for (std::size_t i = 0; i < all.size(); ++i) {
         groups[i / static_cast<std::size_t>(expert)].push_back(all[i]);
     }
@@ -459,22 +510,56 @@ std::vector<DeviceId> LayoutWork::adders_of(std::span<const DeviceId> workers, s
 std::vector<std::vector<DeviceId>> LayoutWork::experts_adders(std::span<const DeviceId> workers,
                                                               std::int32_t tensor,
                                                               std::int32_t stage_rank) const {
-    const std::vector<DeviceId> all = adders_of(workers, tensor, stage_rank);
+    std::vector<DeviceId> all = expert_holders_of(workers, tensor, stage_rank);
+    if (const PipelineSpec spec = pipeline(1); spec.copies() > 1) {
+        const std::vector<DeviceId> again =
+            expert_holders_of(workers, tensor, spec.worker_of(stage_rank + spec.workers));
+        all.insert(all.end(), again.begin(), again.end());
+    }
     std::vector<std::vector<DeviceId>> groups(static_cast<std::size_t>(expert));
     for (std::size_t i = 0; i < all.size(); ++i) groups[i % groups.size()].push_back(all[i]);
     return groups;
 }
 
 bool divides_holders(std::int64_t expert, const LayoutRequest& request) {
-    const std::int64_t context = request.context;
-    return request.holders() % expert == 0 && (expert % context == 0 || context % expert == 0);
+    const std::int64_t cell = request.expert_cell();
+    return request.expert_holders() % expert == 0 && (expert % cell == 0 || cell % expert == 0);
 }
 
 bool LayoutRequest::is_plain() const {
     return degrees.tensor == 1 && degrees.pipeline == 1 && context == 1 && chunks == 1 &&
            !recompute && !recompute_scores && !sequence_parallel && !overlap_tensor &&
-           !synchronised_norm && !split_dense && shard == Shard::none && expert == 1;
+           !synchronised_norm && !split_dense && shard == Shard::none && !has_expert_sets();
 }
+
+namespace {
+
+// Parameters that each rank updates of a stage: of all that hold the same, and of experts.
+struct Updated {
+    std::int64_t held = 0;
+    std::int64_t ranks = 1;
+    Bytes part(std::int64_t value_bytes) const {
+        return ranks == 1 ? Bytes{} : value_bytes * divided(bytes(held), ranks);
+    }
+};
+void add_update(LayoutWork& work, const ModelProfile& model, const LayerRange& range,
+                const LayoutRequest& request, std::size_t rank) {
+    const bool divides = request.shard != Shard::none;
+    const Updated of_experts{parameters_held(model, range, request, TensorSums::by_some),
+                             divides ? request.expert_adders() : 1};
+    const Updated of_all{parameters_held(model, range, request) - of_experts.held,
+                         divides ? request.holders() : 1};
+    for (const Updated& one : {of_all, of_experts}) {
+        work.update_shares[rank] +=
+            static_cast<double>(one.held) / static_cast<double>(one.ranks * model.parameters());
+    }
+    if (request.shard != Shard::optimiser && request.shard != Shard::gradients) return;
+    work.updated_parts.resize(work.update_shares.size());
+    work.updated_parts[rank].of_all += of_all.part(request.value_bytes);
+    work.updated_parts[rank].of_experts += of_experts.part(request.value_bytes);
+}
+
+}  // namespace
 
 LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
                        std::string_view where, const LayerTimes* times) {
@@ -495,6 +580,7 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     work.degrees = request.degrees;
     work.context = request.context;
     work.expert = request.expert;
+    work.whole_experts = request.whole_experts;
     work.overlaps_tensor = request.overlap_tensor;
     work.schedule = request.schedule;
     work.chunks = request.chunks;
@@ -511,14 +597,7 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
         const auto rank = static_cast<std::size_t>(spec.worker_of(stage));
         work.stages.push_back(StageMaker(model, request, where, times).make(range));
         work.update_shares.resize(std::max(work.update_shares.size(), rank + 1));
-        const std::int64_t held = parameters_held(model, range, request);
-        const std::int64_t shards = request.shard == Shard::none ? 1 : request.holders();
-        work.update_shares[rank] +=
-            static_cast<double>(held) / static_cast<double>(shards * model.parameters());
-        if (request.shard == Shard::optimiser || request.shard == Shard::gradients) {
-            work.updated_parts.resize(work.update_shares.size());
-            work.updated_parts[rank] += request.value_bytes * bytes((held + shards - 1) / shards);
-        }
+        add_update(work, model, range, request, rank);
     }
     return work;
 }

@@ -18,10 +18,14 @@
 // 2021): tokens go to those that they take and come back, in an all-to-all before the inner layer
 // and one after it, backward the same; each expert is taken as often as the others. The group is
 // so many of a parameter's holders() that follow each other, as of Megatron Core's: whole context
-// groups, or parts of one. Gradients of experts are added up by those who have the same ones. In a
-// tensor group experts are cut as other matrices are, and each rank sends for itself: what it has
-// of the tokens where they are divided by them (sequence_parallel), and then gathers and scatters
-// those that have come; else all, and sums are all-reduced after they are back.
+// groups, or parts of one. Gradients of experts are added up, and divided (Shard), by those who
+// have the same ones. In a tensor group experts are cut as other matrices are, and each rank sends
+// for itself: what it has of the tokens where they are divided by them (sequence_parallel), and
+// then gathers and scatters those that have come; else all, and sums are all-reduced after they are
+// back. Or they are whole (an expert tensor degree of 1): then tensor ranks are holders of experts,
+// too, each with its own tokens. Before a block's experts the host waits for the device: it has to
+// know how many tokens each has got to launch their products (Megatron Core's token_dispatcher.py,
+// where no tokens are dropped).
 //
 // Networks of images may have two other things:
 //   synchronised_norm  a batch normalisation all-reduces a mean and a variance a channel and its
@@ -62,14 +66,16 @@ struct LayoutRequest {
     std::int64_t batch = 1;             // samples of a micro-batch
     bool recompute = false;             // blocks keep their input only, and are computed again
     std::int64_t recompute_blocks = 0;  // so many of a stage, its first; 0: all
-    bool recompute_scores = false;      // attention's, of blocks that are not computed again
-    bool sequence_parallel = false;     // what a tensor group does not divide, it divides by tokens
-    bool overlap_tensor = false;        // and gathers and scatters in pieces beside its products
+    std::vector<std::int64_t> recompute_by_stage = {};  // or so many of each stage, none: all alike
+    bool recompute_scores = false;   // attention's, of blocks that are not computed again
+    bool sequence_parallel = false;  // what a tensor group does not divide, it divides by tokens
+    bool overlap_tensor = false;     // and gathers and scatters in pieces beside its products
     bool synchronised_norm = false;
     bool split_dense = false;
     Shard shard = Shard::none;
-    std::int32_t prefetch = 1;  // units of parameters that are gathered ahead
-    std::int32_t expert = 1;    // ranks that divide each block's experts, of holders()
+    std::int32_t prefetch = 1;   // units of parameters that are gathered ahead
+    std::int32_t expert = 1;     // ranks that divide each block's experts, of expert_holders()
+    bool whole_experts = false;  // tensor ranks do not cut them
     std::int64_t value_bytes = 4;
     BucketRule buckets;
 
@@ -77,10 +83,24 @@ struct LayoutRequest {
         return {schedule, degrees.pipeline, static_cast<std::int32_t>(micro_batches), chunks};
     }
     std::int64_t holders() const { return std::int64_t{context} * degrees.data; }  // of a parameter
+    bool has_expert_sets() const { return expert > 1 || whole_experts; }
+    std::int64_t expert_cell() const {
+        return std::int64_t{context} * (whole_experts ? degrees.tensor : 1);
+    }
+    std::int64_t expert_holders() const { return expert_cell() * degrees.data; }
+    // Parameters are gathered unit by unit where all units are divided.
+    bool divides_experts_alone() const {
+        return shard == Shard::parameters && holders() == 1 && has_expert_sets() &&
+               expert_adders() > 1;
+    }
+    std::int64_t expert_adders() const {  // of an expert's gradients
+        return expert_holders() / expert * pipeline().copies();
+    }
     bool is_plain() const;  // every worker does the same, and nothing is sent but gradients
 };
 
-// Whether so many of a parameter's holders can divide experts: whole context groups, or a part.
+// Whether so many of experts' holders can divide them: some cells' or context groups', or a part of
+// one's.
 bool divides_holders(std::int64_t expert, const LayoutRequest& request);
 
 // Of each of a model's layers, on one worker: what the device takes, and the host to launch it.
@@ -91,6 +111,7 @@ struct LayerTimes {
     };
     std::vector<Pass> forward;
     std::vector<Pass> backward;
+    std::vector<bool> host_waits;   // before its forward pass, for the device
     std::vector<Pass> scores;       // of forward: attention between queries, keys and values
     std::vector<Pass> scores_back;  // of backward
     std::vector<Pass> weights;      // of backward: gradients of weights

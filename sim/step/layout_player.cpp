@@ -146,18 +146,20 @@ void LayoutPlayer::list_buckets(std::size_t set) {
 }
 
 void LayoutPlayer::place_gradients(StepHost& host) {
-    if (work_.adders() == 1) return;
-    list_buckets(of_all);
-    place_senders(host, of_all);
-    if (work_.expert == 1 || work_.expert == work_.adders()) return;
-    list_buckets(of_experts);
-    place_senders(host, of_experts);
+    for (const std::size_t set : {of_all, of_experts}) {
+        const bool sends = set == of_all ? work_.adders() > 1
+                                         : work_.has_expert_sets() && work_.expert_adders() > 1;
+        if (!sends) continue;
+        list_buckets(set);
+        place_senders(host, set);
+    }
 }
 
 void LayoutPlayer::place_senders(StepHost& host, std::size_t set) {
     for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
         std::vector<std::vector<DeviceId>> groups;
-        for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
+        const std::int32_t tensor = set == of_all ? work_.degrees.tensor : work_.expert_tensor();
+        for (std::int32_t t = 0; t < tensor; ++t) {
             if (set == of_all) {
                 groups.push_back(work_.adders_of(job().workers, t, p));
                 continue;
@@ -171,7 +173,7 @@ void LayoutPlayer::place_senders(StepHost& host, std::size_t set) {
         }
         std::vector<GradientLane> lanes = gradient_lanes(host.network(), job(), groups);
         const bool scatters = lanes.size() > scatter_lane;
-        if (set == of_all) {
+        if (set == of_all || result().collective.empty()) {
             result().collective = (scatters ? lanes[scatter_lane] : lanes.front()).front().name();
         }
         for (const GradientLane& lane : lanes) {
@@ -353,6 +355,7 @@ void LayoutPlayer::compute(std::size_t index, const ModelBlock& block, Instant n
             static_cast<std::size_t>(work_.rank(inner, cell.replica, cell.stage_rank));
         slowest_ns = std::max(slowest_ns, pace_ns_[rank]);
     }
+    if (block.host_waits) cell.launched = std::max(cell.launched, now);
     cell.launched = cell.launched + Duration::of(round_nearest(block.launch_share * slowest_ns));
     const Duration launches = std::max(cell.launched - now, Duration{});
     Duration longest;
@@ -424,7 +427,7 @@ void LayoutPlayer::next_block(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
     const std::vector<ModelBlock>& blocks = work_.blocks_of(pass_of(cell));
     if (++cell.block == blocks.size()) return end_pass(index, now);
-    if (blocks[cell.block].gathered > Bytes{}) come_to_unit(cell, now);
+    if (!blocks[cell.block].gathered.is_empty()) come_to_unit(cell, now);
     begin_block(index, now);
 }
 

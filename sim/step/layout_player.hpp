@@ -96,6 +96,11 @@ private:
         std::vector<std::vector<std::int32_t>> bucket_left;  // by pipeline rank: replicas without
     };
 
+    struct PartGathers {  // groups that bring a DividedPart together
+        std::vector<PlacedCollective> of_all;
+        std::vector<PlacedCollective> of_experts;
+    };
+
     void play_step(Instant begin) override;
     void place(StepHost& host);
     void place_cell(ClusterNetwork& network, const std::vector<DeviceId>& workers);
@@ -105,6 +110,10 @@ private:
     void place_senders(StepHost& host, std::size_t set);
     void list_buckets(std::size_t set);
     void place_gathers(ClusterNetwork& network);
+    void place_parts(ClusterNetwork& network, std::span<const std::vector<DeviceId>> groups,
+                     std::vector<PlacedCollective>& placed);
+    std::size_t send_parts(std::size_t stage_rank, const DividedPart& part, std::uint64_t token,
+                           Instant now);
     std::vector<DeviceId> cell_workers(std::int32_t replica, std::int32_t stage_rank) const;
     std::vector<DeviceId> holders(std::int32_t tensor, std::int32_t stage_rank) const;
     const std::vector<GradientBucket>& buckets_of(std::size_t set, std::size_t stage) const;
@@ -176,17 +185,17 @@ private:
     std::vector<PlacedCollective> backward_;
     // By meeting_of(): what they exchange at once.
     std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> between_;
-    std::array<GradientSet, 2> gradients_;                 // of all, of experts
-    std::vector<ParameterGathers> gathers_;                // by pipeline rank, if there are any
-    std::vector<std::vector<PlacedCollective>> gathered_;  // by pipeline and tensor rank, if so
+    std::array<GradientSet, 2> gradients_;   // of all, of experts
+    std::vector<ParameterGathers> gathers_;  // by pipeline rank, if there are any
+    std::vector<PartGathers> gathered_;      // by pipeline rank, if so
 
     std::vector<double> pace_ns_;  // by rank: job.compute times this step's factor
     std::vector<Cell> cells_;      // replicas of pipeline rank 0 first
     std::vector<Input> inputs_;
     std::vector<Rendezvous> met_;  // by meeting_of()
     std::size_t cells_left_ = 0;
-    std::vector<std::int32_t> gathers_left_;  // by pipeline rank: tensor ranks of the one under way
-    std::size_t updates_left_ = 0;            // gathers of updated parameters
+    std::vector<std::size_t> gathers_left_;  // by pipeline rank: groups of the one under way
+    std::size_t updates_left_ = 0;           // gathers of updated parameters
     Instant updated_at_;
     bool updating_ = false;  // or about to end
     StepParts sums_;         // over all workers

@@ -1,6 +1,10 @@
 // layout_space.cpp — divisors of divisors.
 #include "sim/step/layout_space.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "base/invariant.hpp"
 
 namespace ukemi::sim {
@@ -18,42 +22,86 @@ std::vector<std::int64_t> divisors_of(std::int64_t number, std::int64_t most) {
     return all;
 }
 
-// One schedule, or one and so many chunks, that the request's degrees and micro-batches allow.
-void add_schedules(const ModelProfile& model, LayoutRequest request,
-                   std::vector<LayoutRequest>& all) {
-    const std::int32_t pipeline = request.degrees.pipeline;
-    const bool both_ways = request.schedule == PipelineKind::dual_pipe;
-    const bool apart = (both_ways || request.schedule == PipelineKind::zero_bubble) && pipeline > 1;
-    request.schedule = apart ? PipelineKind::zero_bubble : PipelineKind::one_forward_one_backward;
-    request.chunks = 1;
-    all.push_back(request);
-    if (both_ways && pipeline % 2 == 0 && request.micro_batches % 2 == 0 &&
-        request.micro_batches >= 2 * pipeline && request.context == 1 &&
-        request.shard == Shard::none && !request.overlap_tensor) {
-        request.schedule = PipelineKind::dual_pipe;
-        all.push_back(request);
-    }
-    if (pipeline == 1 || request.micro_batches % pipeline != 0) return;
-    request.schedule = PipelineKind::interleaved;
-    for (const std::int64_t chunks :
-         divisors_of(model.transformer->layers / pipeline, degree_most)) {
-        request.chunks = static_cast<std::int32_t>(chunks);
-        if (pipeline * chunks > pipeline_passes_max / request.micro_batches) continue;
-        if (chunks > 1) all.push_back(request);
-    }
-}
+class LayoutSpace {
+public:
+    LayoutSpace(const ModelProfile& model, LayoutDimensions wide) : model_(model), wide_(wide) {}
 
-// As the request has it, or each that its degrees and the model allow.
-void add_shards(const ModelProfile& model, LayoutRequest request, bool all_of_them,
-                std::vector<LayoutRequest>& all) {
-    if (!all_of_them) return add_schedules(model, request, all);
-    for (std::size_t i = 0; i < shard_names.size(); ++i) {
-        request.shard = static_cast<Shard>(i);
-        if (request.shard != Shard::none && (request.holders() == 1 || request.split_dense)) break;
-        if (request.shard == Shard::parameters && !model.transformer) break;
-        add_schedules(model, request, all);
+    // Of a context degree, which the request has; `workers` are what it leaves.
+    void add_degrees(LayoutRequest request, std::int64_t samples, std::int64_t workers);
+    std::vector<LayoutRequest> take() { return std::move(all_); }
+
+private:
+    // One schedule, or one and so many chunks, that the request's degrees and micro-batches allow.
+    void add_schedules(LayoutRequest request) {
+        const std::int32_t pipeline = request.degrees.pipeline;
+        const bool both_ways = request.schedule == PipelineKind::dual_pipe;
+        const bool apart =
+            (both_ways || request.schedule == PipelineKind::zero_bubble) && pipeline > 1;
+        request.schedule =
+            apart ? PipelineKind::zero_bubble : PipelineKind::one_forward_one_backward;
+        request.chunks = 1;
+        add(request);
+        if (both_ways && pipeline % 2 == 0 && request.micro_batches % 2 == 0 &&
+            request.micro_batches >= 2 * pipeline && request.context == 1 &&
+            request.shard == Shard::none && !request.overlap_tensor) {
+            request.schedule = PipelineKind::dual_pipe;
+            add(request);
+        }
+        if (pipeline == 1 || request.micro_batches % pipeline != 0) return;
+        request.schedule = PipelineKind::interleaved;
+        for (const std::int64_t chunks :
+             divisors_of(model_.transformer->layers / pipeline, degree_most)) {
+            request.chunks = static_cast<std::int32_t>(chunks);
+            if (pipeline * chunks > pipeline_passes_max / request.micro_batches) continue;
+            if (chunks > 1) add(request);
+        }
     }
-}
+
+    void add(LayoutRequest request) {
+        all_.push_back(request);
+        if (!wide_.recompute || !request.recompute) return;
+        const std::int64_t stages = std::int64_t{request.degrees.pipeline} * request.chunks;
+        for (std::int64_t blocks = 1; blocks < model_.transformer->layers / stages; ++blocks) {
+            request.recompute_blocks = blocks;
+            all_.push_back(request);
+        }
+    }
+
+    // As the request has it, or each that its degrees and the model allow.
+    void add_shards(LayoutRequest request) {
+        if (!wide_.shard) return add_schedules(request);
+        const bool alone = std::max(request.holders(), request.expert_adders()) == 1;
+        for (std::size_t i = 0; i < shard_names.size(); ++i) {
+            request.shard = static_cast<Shard>(i);
+            if (request.shard != Shard::none && (alone || request.split_dense)) break;
+            if (request.shard == Shard::parameters && !model_.transformer) break;
+            if (request.divides_experts_alone()) break;
+            add_schedules(request);
+        }
+    }
+
+    void add_experts(LayoutRequest request) {
+        if (!wide_.expert) return add_shards(request);
+        request.expert = 1;
+        request.whole_experts = false;
+        add_shards(request);
+        const std::int64_t experts = model_.transformer ? model_.transformer->experts : 1;
+        const bool may_be_whole = request.sequence_parallel && request.degrees.tensor > 1;
+        for (const bool whole : {false, true}) {
+            if (whole && (!may_be_whole || experts == 1)) break;
+            request.whole_experts = whole;
+            for (const std::int64_t ranks : divisors_of(request.expert_holders(), experts)) {
+                if (experts % ranks != 0 || !divides_holders(ranks, request)) continue;
+                request.expert = static_cast<std::int32_t>(ranks);
+                if (request.has_expert_sets()) add_shards(request);
+            }
+        }
+    }
+
+    const ModelProfile& model_;
+    LayoutDimensions wide_;
+    std::vector<LayoutRequest> all_;
+};
 
 std::vector<std::int64_t> contexts_of(const ModelProfile& model, const LayoutRequest& like,
                                       std::int64_t workers, bool all_of_them) {
@@ -66,34 +114,15 @@ std::vector<std::int64_t> contexts_of(const ModelProfile& model, const LayoutReq
     return contexts;
 }
 
-void add_experts(const ModelProfile& model, LayoutRequest request, LayoutDimensions wide,
-                 std::vector<LayoutRequest>& all) {
-    if (!wide.expert) return add_shards(model, request, wide.shard, all);
-    request.expert = 1;
-    add_shards(model, request, wide.shard, all);
-    const std::int64_t experts = model.transformer ? model.transformer->experts : 1;
-    if (wide.shard) request.shard = Shard::none;
-    if (request.shard != Shard::none) return;
-    for (const std::int64_t ranks : divisors_of(request.holders(), experts)) {
-        if (ranks == 1 || experts % ranks != 0 || !divides_holders(ranks, request)) continue;
-        request.expert = static_cast<std::int32_t>(ranks);
-        add_schedules(model, request, all);
-    }
-}
-
-// Of a context degree, which the request has; `workers` are what it leaves.
-void add_degrees(const ModelProfile& model, LayoutRequest request, std::int64_t samples,
-                 std::int64_t workers, LayoutDimensions wide, std::vector<LayoutRequest>& all) {
-    const std::int64_t cut_most = model.transformer ? degree_most : 1;
+void LayoutSpace::add_degrees(LayoutRequest request, std::int64_t samples, std::int64_t workers) {
+    const std::optional<TransformerShape>& shape = model_.transformer;
+    const std::int64_t cut_most = shape ? degree_most : 1;
     for (const std::int64_t tensor : divisors_of(workers, cut_most)) {
-        if (model.transformer &&
-            (model.transformer->hidden % tensor != 0 || model.transformer->heads % tensor != 0)) {
-            continue;
-        }
+        if (shape && (shape->hidden % tensor != 0 || shape->heads % tensor != 0)) continue;
         for (const std::int64_t pipeline : divisors_of(workers / tensor, cut_most)) {
             const std::int64_t data = workers / tensor / pipeline;
             if (samples % data != 0) continue;
-            if (model.transformer && model.transformer->layers % pipeline != 0) continue;
+            if (shape && shape->layers % pipeline != 0) continue;
             request.degrees = {static_cast<std::int32_t>(data), static_cast<std::int32_t>(pipeline),
                                static_cast<std::int32_t>(tensor)};
             for (const std::int64_t batch : divisors_of(samples / data, batch_most)) {
@@ -101,9 +130,9 @@ void add_degrees(const ModelProfile& model, LayoutRequest request, std::int64_t 
                 request.micro_batches = samples / data / batch;
                 if (request.micro_batches > accumulation_most) continue;
                 for (const bool again : {false, true}) {
-                    if (again && !model.transformer) continue;
+                    if (again && !shape) continue;
                     request.recompute = again;
-                    add_experts(model, request, wide, all);
+                    add_experts(request);
                 }
             }
         }
@@ -115,13 +144,15 @@ void add_degrees(const ModelProfile& model, LayoutRequest request, std::int64_t 
 std::vector<LayoutRequest> all_layouts(const ModelProfile& model, const LayoutRequest& like,
                                        std::int64_t workers, LayoutDimensions wide) {
     const std::int64_t samples = like.batch * like.micro_batches * like.degrees.data;
-    std::vector<LayoutRequest> all;
+    LayoutSpace space(model, wide);
     for (const std::int64_t context : contexts_of(model, like, workers, wide.context)) {
         LayoutRequest request = like;
+        request.recompute_by_stage.clear();
+        if (wide.recompute) request.recompute_blocks = 0;
         request.context = static_cast<std::int32_t>(context);
-        add_degrees(model, request, samples, workers / context, wide, all);
+        space.add_degrees(request, samples, workers / context);
     }
-    return all;
+    return space.take();
 }
 
 }  // namespace ukemi::sim

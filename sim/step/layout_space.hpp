@@ -6,8 +6,9 @@
 // keeps more. Where the request has zero_bubble, it takes the place of the former; where it has
 // dual_pipe, zero_bubble does, and dual_pipe is one more where it can be. A model that is
 // no transformer has micro-batches only. On request, also every context degree that divides the
-// rest of the workers and a sample's tokens, everything that replicas can divide, and every number
-// of ranks that can divide the experts.
+// rest of the workers and a sample's tokens, everything that replicas can divide, every number of
+// ranks that can divide the experts (cut by tensor groups, and whole where tokens are divided by
+// these), and every number of a stage's blocks that are computed again.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct LayoutDimensions {  // that are the request's own unless they are asked f
     bool context = false;
     bool shard = false;
     bool expert = false;
+    bool recompute = false;
 };
 
 // The rest of each request is that of `like`, whose batch × micro-batches × replicas are the

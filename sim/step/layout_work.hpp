@@ -32,6 +32,7 @@ enum class ExchangeKind : std::uint8_t {
     all_gather,      // each replica brings so many bytes, and has all of them afterwards
     reduce_scatter,  // the reverse: each replica ends with so many bytes, summed over all
     all_to_all,      // each replica has so many bytes, in equal parts for all
+    broadcast,       // one has so many bytes, and all have them afterwards
     // Over an expert group: tokens of so many bytes on each rank, in equal parts for all, by each
     // tensor rank for itself.
     token_all_to_all,
@@ -45,6 +46,14 @@ constexpr bool is_beside(ExchangeKind kind) {
            kind == ExchangeKind::tensor_scatter;
 }
 
+// What a rank brings of parameters that are divided: among all that hold the same, and of experts
+// among those that have the same ones.
+struct DividedPart {
+    Bytes of_all = {};
+    Bytes of_experts = {};
+    bool is_empty() const { return of_all == Bytes{} && of_experts == Bytes{}; }
+};
+
 // Computed in one go, and what is exchanged before the next one may begin (or meanwhile).
 struct ModelBlock {
     double share = 0;            // of StepJob::compute
@@ -52,9 +61,10 @@ struct ModelBlock {
     std::optional<ExchangeKind> exchange = {};
     Bytes bytes = {};
     double launch_share = 0;  // of StepJob::compute: what the host needs to launch it
+    bool host_waits = false;  // it launches nothing of it before the block before is over
     // Where a unit of divided parameters begins: what each replica brings of it, for each tensor
     // rank (parameter_gathers.hpp).
-    Bytes gathered = {};
+    DividedPart gathered = {};
 };
 
 struct StageWork {
@@ -69,8 +79,9 @@ struct StageWork {
 
 struct LayoutWork {
     policies::Layout degrees;
-    std::int32_t context = 1;  // ranks that divide a sample's tokens
-    std::int32_t expert = 1;  // of holders(), in this order: ranks that divide each block's experts
+    std::int32_t context = 1;    // ranks that divide a sample's tokens
+    std::int32_t expert = 1;     // of expert_holders(), in this order: ranks that divide experts
+    bool whole_experts = false;  // that tensor ranks do not cut; each has tokens of its own
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
     std::int32_t chunks = 1;
     bool overlaps_tensor = false;       // there are blocks that gather or scatter beside computing
@@ -78,9 +89,9 @@ struct LayoutWork {
     std::vector<double> update_shares;  // of StepJob::update, by pipeline rank; none: all nothing
     // Of exchanges between replicas.
     policies::Collective exchange_collective = policies::Collective::ring;
-    std::int32_t prefetch = 1;         // units that are gathered ahead
-    bool sends_every_pass = false;     // gradients, and not those of the last micro-batch only
-    std::vector<Bytes> updated_parts;  // by pipeline rank: gathered after the update; or none
+    std::int32_t prefetch = 1;      // units that are gathered ahead
+    bool sends_every_pass = false;  // gradients, and not those of the last micro-batch only
+    std::vector<DividedPart> updated_parts;  // by pipeline rank: gathered after the update; or none
 
     // Of what is_beside() within a cell: in how many parts, one a rank.
     std::int32_t parts(ExchangeKind kind) const {
@@ -94,6 +105,13 @@ struct LayoutWork {
     }
     // How many hold the same parameters; and who, of a job's workers.
     std::int32_t holders() const { return context * degrees.data; }
+    // The same of experts, before they are divided.
+    bool has_expert_sets() const { return expert > 1 || whole_experts; }
+    std::int32_t expert_cell() const { return whole_experts ? cell() : context; }
+    std::int32_t expert_holders() const { return expert_cell() * degrees.data; }
+    std::int32_t expert_tensor() const { return whole_experts ? 1 : degrees.tensor; }
+    std::vector<DeviceId> expert_holders_of(std::span<const DeviceId> workers, std::int32_t tensor,
+                                            std::int32_t stage_rank) const;
     std::vector<DeviceId> holders_of(std::span<const DeviceId> workers, std::int32_t tensor,
                                      std::int32_t stage_rank) const;
     // Who adds up the gradients of the stages that begin a pipeline rank: holders there, and where
@@ -101,7 +119,9 @@ struct LayoutWork {
     std::vector<DeviceId> adders_of(std::span<const DeviceId> workers, std::int32_t tensor,
                                     std::int32_t stage_rank) const;
     std::int32_t adders() const { return holders() * pipeline(1).copies(); }
-    // Of holders, groups that have all experts together; of adders, groups that have the same ones.
+    std::int32_t expert_adders() const { return expert_holders() / expert * pipeline(1).copies(); }
+    // Of expert_holders(), groups that have all experts together; of adders, groups that have the
+    // same ones.
     std::vector<std::vector<DeviceId>> expert_groups(std::span<const DeviceId> workers,
                                                      std::int32_t tensor,
                                                      std::int32_t stage_rank) const;

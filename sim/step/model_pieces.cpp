@@ -74,9 +74,19 @@ std::vector<LayerRange> stage_ranges(const ModelProfile& model, std::int32_t sta
 bool is_computed_again(const ModelProfile& model, const LayerRange& range, std::size_t layer,
                        const LayoutRequest& request) {
     if (!request.recompute) return false;
-    if (request.recompute_blocks == 0) return true;
-    const auto stage = std::span(model.layers).subspan(range.begin, layer - range.begin + 1);
-    return std::ranges::count_if(stage, is_attention) <= request.recompute_blocks;
+    const auto blocks = [&](std::size_t begin, std::size_t end) {
+        return std::ranges::count_if(std::span(model.layers).subspan(begin, end - begin),
+                                     is_attention);
+    };
+    std::int64_t most = request.recompute_blocks;
+    if (!request.recompute_by_stage.empty()) {
+        const auto stages = static_cast<std::int64_t>(request.recompute_by_stage.size());
+        const std::int64_t stage = blocks(0, range.begin) * stages / blocks(0, model.layers.size());
+        most = request.recompute_by_stage[static_cast<std::size_t>(stage)];
+    } else if (most == 0) {
+        return true;
+    }
+    return blocks(range.begin, layer + 1) <= most;
 }
 
 std::vector<LayerRange> layer_units(const ModelProfile& model, const LayerRange& range) {
@@ -110,15 +120,18 @@ void visit_tensors(const ModelProfile& model, const LayerRange& range, const Lay
             left -= whole.elements;
             if (i < range.begin) continue;
             TensorSums sums = split_layer ? TensorSums::by_nobody : TensorSums::by_all;
-            if (request.expert > 1) {
+            bool whole_expert = false;
+            if (request.has_expert_sets()) {
                 const std::optional<std::int64_t> expert = expert_of(whole.name);
                 const std::int64_t here = model.transformer->experts / request.expert;
                 if (expert && *expert >= here) continue;
                 if (expert) sums = TensorSums::by_some;
+                whole_expert = expert && request.whole_experts;
             }
-            const std::int64_t parts = split_layer                 ? request.degrees.data
-                                       : is_replicated(whole.name) ? 1
-                                                                   : request.degrees.tensor;
+            const std::int64_t parts = split_layer ? request.degrees.data
+                                       : whole_expert || is_replicated(whole.name)
+                                           ? 1
+                                           : request.degrees.tensor;
             visit(layer, whole, divided(whole.elements, parts), sums);
         }
     }
@@ -147,11 +160,11 @@ ModelProfile piece_of(const ModelProfile& model, const LayerRange& range,
 }
 
 std::int64_t parameters_held(const ModelProfile& model, const LayerRange& range,
-                             const LayoutRequest& request) {
+                             const LayoutRequest& request, std::optional<TensorSums> of) {
     std::int64_t sum = 0;
     visit_tensors(model, range, request,
-                  [&](const LayerCost&, const GradientTensor&, std::int64_t held, TensorSums) {
-                      sum += held;
+                  [&](const LayerCost&, const GradientTensor&, std::int64_t held, TensorSums sums) {
+                      if (!of || *of == sums) sum += held;
                   });
     return sum;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/cluster/model_profile.hpp"
@@ -43,8 +44,8 @@ enum class TensorSums : std::uint8_t { by_all, by_some, by_nobody };
 // up so.
 ModelProfile piece_of(const ModelProfile& model, const LayerRange& range,
                       const LayoutRequest& request, TensorSums sums);
-// Parameters of one worker for the whole of the range, split layers included.
+// Parameters of one worker for the whole of the range, split layers included; or of one kind.
 std::int64_t parameters_held(const ModelProfile& model, const LayerRange& range,
-                             const LayoutRequest& request);
+                             const LayoutRequest& request, std::optional<TensorSums> of = {});
 
 }  // namespace ukemi::sim

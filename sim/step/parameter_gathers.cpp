@@ -7,7 +7,7 @@
 
 namespace ukemi::sim {
 
-ParameterGathers::ParameterGathers(std::vector<Bytes> parts, std::int32_t replicas,
+ParameterGathers::ParameterGathers(std::vector<DividedPart> parts, std::int32_t replicas,
                                    std::int32_t prefetch)
     : parts_(std::move(parts)), replicas_(replicas), prefetch_(static_cast<std::size_t>(prefetch)) {
     INVARIANT(replicas >= 1 && prefetch >= 0 && !parts_.empty());
@@ -25,7 +25,7 @@ void ParameterGathers::come_to(std::size_t unit) {
     for (; next < std::min(parts_.size(), unit + prefetch_ + 1); ++next) ++asked_[next];
 }
 
-std::optional<Bytes> ParameterGathers::take() {
+std::optional<DividedPart> ParameterGathers::take() {
     if (under_way_ || arrived_ == parts_.size() || asked_[arrived_] < replicas_) return {};
     under_way_ = true;
     return parts_[arrived_];

@@ -14,23 +14,23 @@
 #include <utility>
 #include <vector>
 
-#include "base/quantity.hpp"
+#include "sim/step/layout_work.hpp"
 
 namespace ukemi::sim {
 
 class ParameterGathers {
 public:
     // Of a step: what each replica brings of each unit, in the order in which they are needed.
-    ParameterGathers(std::vector<Bytes> parts, std::int32_t replicas, std::int32_t prefetch);
+    ParameterGathers(std::vector<DividedPart> parts, std::int32_t replicas, std::int32_t prefetch);
 
     void begin_step();
-    void come_to(std::size_t unit);  // one of the replicas, which comes to one after another
-    std::optional<Bytes> take();     // a gather that may begin, and is then under way
-    void arrived();                  // the one under way
+    void come_to(std::size_t unit);     // one of the replicas, which comes to one after another
+    std::optional<DividedPart> take();  // a gather that may begin, and is then under way
+    void arrived();                     // the one under way
     bool is_there(std::size_t unit) const { return unit < arrived_; }
 
 private:
-    std::vector<Bytes> parts_;
+    std::vector<DividedPart> parts_;
     std::int32_t replicas_;
     std::size_t prefetch_;
     std::vector<std::int32_t> asked_;  // by unit: how many replicas

@@ -193,7 +193,7 @@ PlacedCollective& WorkloadPlayer::placed(Group& group, ExchangeKind kind) {
     const bool grid = sum && !job().axes.empty() && workers.size() == ranks_.size();
     PlacedCollective made = grid  ? PlacedCollective(network, job().axes, workers)
                             : sum ? placed_all_reduce(network, job(), workers, each)
-                            : kind == ExchangeKind::all_to_all
+                            : kind == ExchangeKind::all_to_all || kind == ExchangeKind::broadcast
                                 ? placed_exchange(network, kind, job(), workers)
                                 : placed_parts(network, kind, job(), workers);
     note_links(made.links());

@@ -47,7 +47,7 @@ struct ByForce {
 // Every combination of the keys that a scenario may have, read and simulated by itself: what the
 // reader takes is a layout, what it refuses for its bytes is too large, everything else is none.
 ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bool wide = false,
-                 bool both_ways = false) {
+                 bool both_ways = false, bool whole = false) {
     ByForce found;
     const auto play = [&](std::int64_t samples, const std::string& keys, std::int64_t data,
                           std::int64_t batch) {
@@ -71,9 +71,11 @@ ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bo
     };
     const auto play_all = [&](const std::string& degrees, std::int64_t pipeline,
                               std::int64_t data) {
+        const std::string sequence = whole ? R"(, "sequence_parallel": true)" : "";
         for (std::int64_t batch = 1; batch <= 16; ++batch) {
             for (const bool again : {false, true}) {
-                const std::string keys = fmt::format(R"({}, "recompute": {})", degrees, again);
+                const std::string keys =
+                    fmt::format(R"({}{}, "recompute": {})", degrees, sequence, again);
                 const bool apart = both_ways && pipeline > 1;
                 play(16, keys + (apart ? R"(, "schedule": "zero_bubble")" : ""), data, batch);
                 if (apart) play(16, keys + R"(, "schedule": "dual_pipe")", data, batch);
@@ -95,11 +97,20 @@ ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bo
         const std::string degrees = fmt::format(R"("tensor": {}, "pipeline": {}, "context": {})",
                                                 tensor, pipeline, context);
         for (const std::string_view shard : sim::shard_names) {
-            if (shard != "none" && (!wide || data * context == 1)) continue;
-            play_all(fmt::format(R"({}, "shard": "{}")", degrees, shard), pipeline, data);
-        }
-        for (std::int64_t expert = 2; wide && expert <= data * context; ++expert) {
-            play_all(fmt::format(R"({}, "expert": {})", degrees, expert), pipeline, data);
+            if (shard != "none" && !wide) continue;
+            // Where nobody has the same, dividing is no other layout.
+            const std::string keys = fmt::format(R"({}, "shard": "{}")", degrees, shard);
+            if (shard == "none" || data * context > 1) play_all(keys, pipeline, data);
+            for (std::int64_t expert = 2; wide && expert <= data * context; ++expert) {
+                play_all(fmt::format(R"({}, "expert": {})", keys, expert), pipeline, data);
+            }
+            for (std::int64_t expert = 1; whole && tensor > 1 && expert <= 8; ++expert) {
+                if (shard != "none" && std::max(data * context, 8 / pipeline / expert) == 1) {
+                    continue;
+                }
+                play_all(fmt::format(R"({}, "expert": {}, "expert_tensor": 1)", keys, expert),
+                         pipeline, data);
+            }
         }
     }
     std::ranges::stable_sort(found.fastest, {}, &Tried::step_s);
@@ -116,6 +127,7 @@ TEST_CASE("layout search: finds what simulating every layout one by one finds", 
         const char* more;
         bool wide = false;       // context and shard, too
         bool both_ways = false;  // zero_bubble and dual_pipe
+        bool whole = false;      // and experts that tensor ranks do not cut
     };
     for (const World& world : {
              World{one_machine, small_model, 4, R"("compute": {"kernels": {}})"},
@@ -127,6 +139,8 @@ TEST_CASE("layout search: finds what simulating every layout one by one finds", 
              World{two_machines, expert_model, 2, R"("compute": {"kernels": {}})", true},
              World{one_machine, small_model, 4,
                    R"("layout": {"pipeline": 4, "schedule": "dual_pipe"})", false, true},
+             World{one_machine, expert_model, 2, R"("layout": {"sequence_parallel": true})", true,
+                   false, true},
          }) {
         CAPTURE(world.cluster, world.more);
         std::string text = scenario_text(world.cluster, world.model, world.more);
@@ -135,7 +149,8 @@ TEST_CASE("layout search: finds what simulating every layout one by one finds", 
             text.replace(text.find(one), one.size(), R"("batch": 1, "accumulation": 8)");
         }
         const analysis::StepDocument document{"small.json", text, {}};
-        const ByForce forced = by_force(document, world.layers, world.wide, world.both_ways);
+        const ByForce forced =
+            by_force(document, world.layers, world.wide, world.both_ways, world.whole);
         const analysis::LayoutSearch search =
             analysis::search_layouts(document, {}, 5, {}, {world.wide, world.wide, world.wide});
         CHECK(search.samples == 16);

@@ -10,6 +10,7 @@
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
+#include "scenarios/reader/chakra_model.hpp"
 #include "scenarios/reader/chakra_workload.hpp"
 #include "scenarios/reader/layer_workload.hpp"
 #include "sim/cluster/astra_network.hpp"
@@ -37,6 +38,19 @@ inline void play_workload(sim::Workload workload) {
     INVARIANT(step.parts.total() == step.end - step.begin);
 }
 
+// A model is what data parallelism has recorded, or it is refused; so the trace may still be
+// played.
+inline void read_as_model(const std::vector<scenarios::ChakraNode>& nodes) {
+    try {
+        const scenarios::ProfiledStep step = scenarios::chakra_step(nodes, "fuzz", {}, 4);
+        INVARIANT(step.seconds > 0 && !step.gradients.empty());
+        for (const auto& gradient : step.gradients) {
+            INVARIANT(gradient.elements > 0 && gradient.ready >= 0 && gradient.ready <= 1);
+        }
+    } catch (const InputError&) {
+    }
+}
+
 // False if it was refused.
 inline bool play_workload_bytes(std::string_view bytes) {
     constexpr std::int32_t ranks = 4;
@@ -52,6 +66,7 @@ inline bool play_workload_bytes(std::string_view bytes) {
         } else {
             const std::vector<scenarios::RankTrace> traces = {
                 {"fuzz", scenarios::parse_chakra(bytes, "fuzz")}};
+            read_as_model(traces.front().nodes);
             play_workload(scenarios::chakra_workload(traces, ranks, {}, {}));
         }
         return true;

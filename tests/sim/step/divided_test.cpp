@@ -36,7 +36,7 @@ sim::StepJob gathering_job(const sim::Topology& topology, std::span<const Gather
     const auto blocks = [](std::span<const GatheredUnit> units, std::vector<sim::ModelBlock>& all) {
         for (const GatheredUnit& unit : units) {
             all.push_back({unit.compute / whole_seconds(1)});
-            all.back().gathered = unit.part;
+            all.back().gathered.of_all = unit.part;
         }
     };
     blocks(forward, stage.forward);
@@ -184,9 +184,9 @@ TEST_CASE("divided: three times the parameters are sent for parameters, twice fo
             Bytes gathered;
             Bytes scattered;
             const sim::StageWork& stage = work.stages.front();
-            for (const sim::ModelBlock& block : stage.forward) gathered += block.gathered;
-            for (const sim::ModelBlock& block : stage.backward) gathered += block.gathered;
-            for (const Bytes part : work.updated_parts) gathered += part;
+            for (const sim::ModelBlock& block : stage.forward) gathered += block.gathered.of_all;
+            for (const sim::ModelBlock& block : stage.backward) gathered += block.gathered.of_all;
+            for (const sim::DividedPart& part : work.updated_parts) gathered += part.of_all;
             for (const sim::GradientBucket& bucket : stage.buckets) {
                 REQUIRE(bucket.legs.size() == 1);
                 CHECK(bucket.legs[0].lane == sim::scatter_lane);

@@ -5,6 +5,7 @@
 
 #include "base/input_error.hpp"
 #include "sim/cluster/fabric.hpp"
+#include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/models/architectures.hpp"
 #include "sim/step/gradient_lanes.hpp"
 #include "sim/step/layer_times.hpp"
@@ -242,13 +243,17 @@ TEST_CASE("experts: a step with tensor, context and expert groups is the sum of 
     struct Groups {
         std::int32_t tensor, context, data, expert;
         std::vector<std::int32_t> ranks;  // of the first expert group of tensor rank 0
+        bool whole = false;
     };
     for (const Groups& groups :
          {Groups{2, 1, 4, 2, {0, 2}}, Groups{2, 1, 4, 4, {0, 2, 4, 6}}, Groups{1, 4, 2, 2, {0, 1}},
-          Groups{1, 2, 4, 4, {0, 1, 2, 3}}, Groups{2, 2, 2, 4, {0, 2, 4, 6}}}) {
-        CAPTURE(groups.tensor, groups.context, groups.data, groups.expert);
+          Groups{1, 2, 4, 4, {0, 1, 2, 3}}, Groups{2, 2, 2, 4, {0, 2, 4, 6}},
+          Groups{2, 1, 4, 2, {0, 1}, true}, Groups{2, 2, 2, 2, {0, 1}, true},
+          Groups{2, 1, 4, 8, {0, 1, 2, 3, 4, 5, 6, 7}, true}}) {
+        CAPTURE(groups.tensor, groups.context, groups.data, groups.expert, groups.whole);
         sim::LayoutRequest request =
             with_groups(groups.tensor, groups.context, groups.data, groups.expert);
+        request.whole_experts = request.sequence_parallel = groups.whole;
         sim::StepJob job;
         job.name = "job";
         job.workers = topology.workers();
@@ -274,7 +279,7 @@ TEST_CASE("experts: a step with tensor, context and expert groups is the sum of 
         const auto all_at_once = [&](Bytes size) {
             sim::ClusterNetwork network(topology);
             std::vector<sim::PlacedCollective> placed;
-            for (std::int32_t t = 0; t < groups.tensor; ++t) {
+            for (std::int32_t t = 0; t < work.expert_tensor(); ++t) {
                 for (const auto& group : work.expert_groups(job.workers, t, 0)) {
                     placed.push_back(sim::placed_exchange(
                         network, sim::ExchangeKind::token_all_to_all, job, group));
@@ -301,6 +306,136 @@ TEST_CASE("experts: a step with tensor, context and expert groups is the sum of 
         CHECK(to_seconds(more) ==
               Approx(to_seconds(tokens.count * alone)).epsilon(1e-3).margin(1e-7));
     }
+}
+
+TEST_CASE("experts: whole in a tensor group, each rank has tokens of its own", "[experts]") {
+    const sim::ModelProfile model = sim::gpt2("eight", small_shape(8));
+    sim::LayoutRequest request = with_groups(2, 1, 4, 8);
+    request.sequence_parallel = request.whole_experts = true;
+    const sim::LayoutWork work = sim::make_layout(model, request, "test");
+    const Bytes tokens = bytes(4 * 64 * 256 * 2);  // samples, tokens, values, 2 bytes
+    const TokensSent sent = all_alike(work, sim::ExchangeKind::token_all_to_all);
+    CHECK(sent.count == 8);
+    CHECK(sent.each == tokens);  // half of them, twice
+    // Attention's alone.
+    CHECK(all_alike(work, sim::ExchangeKind::tensor_all_reduce).count == 4);
+    // One expert of each of two blocks, uncut.
+    const sim::LayerRange all{0, model.layers.size()};
+    CHECK(sim::parameters_held(model, all, request, sim::TensorSums::by_some) ==
+          2 * (2 * 256 * 1024 + 1024 + 256));
+    CHECK(work.stages.front().expert_buckets.empty());
+    // Of the same arithmetic, each rank has as much as where both ranks cut half as many experts.
+    const sim::GpuProfile& gpu = sim::gpu_named("a100_sxm4_80gb", "test");
+    const sim::KernelClock clock(gpu, sim::Precision::fp16, sim::known_kernel_rates(gpu, "test"),
+                                 "test");
+    sim::LayoutRequest cut = with_groups(2, 1, 4, 4);
+    cut.sequence_parallel = true;
+    const sim::LayerTimes whole_times = sim::layer_times(model, request, clock);
+    const sim::LayerTimes cut_times = sim::layer_times(model, cut, clock);
+    CHECK(whole_times.forward[2].device_s < cut_times.forward[2].device_s);  // larger products
+    CHECK(whole_times.forward[2].launch_s < cut_times.forward[2].launch_s);  // one and not two
+    request.sequence_parallel = false;
+    CHECK_THROWS_WITH(
+        sim::make_layout(model, request, "here"),
+        "here: \"expert_tensor\" below tensor is for models with experts and with "
+        "\"sequence_parallel\": true, which gives each tensor rank tokens of its own");
+}
+
+TEST_CASE("experts: replicas divide what they have of them", "[experts][divided]") {
+    const sim::ModelProfile model = sim::gpt2("eight", small_shape(8));
+    const std::int64_t two = 2 * 2 * (2 * 256 * 1024 + 1024 + 256);  // of each of two blocks
+    const std::int64_t rest = model.parameters() - 4 * two;
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
+    const auto part = [](std::int64_t whole, std::int64_t ranks) {
+        return (whole + ranks - 1) / ranks;
+    };
+    const auto of = [](std::int64_t count) { return static_cast<double>(count); };
+    sim::LayoutRequest request = on_replicas(8, 4);  // so each expert is on two ranks
+    for (const sim::Shard shard :
+         {sim::Shard::optimiser, sim::Shard::gradients, sim::Shard::parameters}) {
+        request.shard = shard;
+        const sim::LayoutWork work = sim::make_layout(model, request, "test");
+        const sim::StageWork& stage = work.stages.front();
+        const auto scattered = [](const std::vector<sim::GradientBucket>& buckets) {
+            Bytes sum;
+            for (const sim::GradientBucket& bucket : buckets) sum += bucket.legs.at(0).bytes;
+            return sum / bytes(1);
+        };
+        CHECK(scattered(stage.buckets) == Approx(2 * of(rest) / 8).epsilon(1e-4));
+        CHECK(scattered(stage.expert_buckets) == Approx(of(two)).epsilon(1e-4));
+        sim::DividedPart gathered;
+        const auto add = [&](const sim::DividedPart& one) {
+            gathered.of_all += one.of_all;
+            gathered.of_experts += one.of_experts;
+        };
+        for (const sim::ModelBlock& block : stage.forward) add(block.gathered);
+        for (const sim::ModelBlock& block : stage.backward) add(block.gathered);
+        for (const sim::DividedPart& one : work.updated_parts) add(one);
+        const int times = shard == sim::Shard::parameters ? 2 : 1;
+        CHECK(gathered.of_all / bytes(1) == Approx(times * 2 * of(rest) / 8).epsilon(1e-4));
+        CHECK(gathered.of_experts / bytes(1) == Approx(times * of(two)).epsilon(1e-4));
+        CHECK(work.update_shares.at(0) * static_cast<double>(model.parameters()) ==
+              Approx(of(rest) / 8 + of(two) / 2));
+        const sim::MemoryNeed need = sim::layout_memory(model, request, rule).need;
+        CHECK(need.states == 12 * bytes(part(rest, 8) + part(two, 2)));
+        if (shard == sim::Shard::optimiser) CHECK(need.gradients == 2 * bytes(rest + two));
+    }
+    // Who alone has an expert has nothing to divide.
+    request.expert = 8;
+    const sim::LayoutWork alone = sim::make_layout(model, request, "test");
+    CHECK(alone.stages.front().expert_buckets.empty());
+    CHECK(alone.stages.front().forward[0].gathered.of_experts == Bytes{});
+}
+
+// On an idle network: gathers of both sets before each unit, reduce-scatters after the pass.
+TEST_CASE("experts: a step of divided parameters waits for both sets", "[experts][divided]") {
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 8);
+    const sim::ModelProfile model = sim::gpt2("eight", small_shape(8));
+    sim::StepJob job;
+    job.name = "job";
+    job.workers = topology.workers();
+    job.launch.overhead = {};
+    job.steps = 1;
+    job.collective = policies::Collective::ring;
+    job.compute.assign(8, milliseconds(1));
+    sim::LayoutRequest request = on_replicas(8, 2);
+    request.shard = sim::Shard::parameters;
+    request.prefetch = 0;
+    job.layout = sim::make_layout(model, request, "test");
+    for (sim::StageWork& stage : job.layout->stages) {
+        stage.buckets.clear();
+        stage.expert_buckets.clear();
+    }
+    const auto step_of = [&] {
+        return sim::run_steps(topology, std::span(&job, 1), {}, {1, 0}).front().steps.front();
+    };
+    const sim::StepRecord step = step_of();
+    CHECK(step.parts.total() == step.end - step.begin);
+    // Without prefetch, units wait one after another for the longer of their two gathers.
+    Duration waited;
+    const auto time_of = [&](const std::vector<sim::DeviceId>& group, Bytes size) {
+        sim::ClusterNetwork network(topology);
+        const auto placed = sim::placed_parts(network, sim::ExchangeKind::all_gather, job, group);
+        placed.start(network, size, Instant{});
+        return network.runs().run_until(Instant::never())->at.since_start();
+    };
+    const auto add = [&](const std::vector<sim::ModelBlock>& blocks) {
+        for (const sim::ModelBlock& block : blocks) {
+            if (block.gathered.is_empty()) continue;
+            // Both at once over one NIC: each has a share, so the sum of what goes through it.
+            const Duration all = time_of(job.workers, block.gathered.of_all);
+            const Duration own =
+                block.gathered.of_experts > Bytes{}
+                    ? time_of(job.layout->experts_adders(job.workers, 0, 0).front(),
+                              block.gathered.of_experts)
+                    : Duration{};
+            waited += all + own;
+        }
+    };
+    add(job.layout->stages.front().forward);
+    add(job.layout->stages.front().backward);
+    CHECK(to_seconds(step.parts.exchange) == Approx(to_seconds(waited)).epsilon(0.1));
 }
 
 TEST_CASE("experts: gradients are added up by those who have the same ones", "[experts]") {

@@ -86,6 +86,36 @@ TEST_CASE("kept: Korthikanti's table 2, technique by technique", "[kept]") {
           logits + whole + 16 * 2 * sbh + 32 * (10 * sbh + 24 * sbh / 8));
 }
 
+TEST_CASE("kept: a number of blocks for each stage is computed again", "[kept]") {
+    const sim::ModelProfile model = sim::gpt2("model", shape_22b());
+    sim::LayoutRequest request = kept_request(8, 4);
+    request.degrees.pipeline = 2;
+    request.chunks = 2;
+    request.schedule = sim::PipelineKind::interleaved;
+    request.micro_batches = 2;
+    request.recompute = true;
+    request.recompute_by_stage = {12, 0, 5, 7};  // of 12 blocks each
+    const sim::LayerTimes times = kept_times(model, request);
+    const sim::LayoutWork work = sim::make_layout(model, request, "test", &times);
+    double block_s = 0;  // alike in all
+    for (const std::size_t half : {1, 2}) block_s += times.forward[half].device_s;
+    request.recompute = false;
+    const sim::LayoutWork plain = sim::make_layout(model, request, "test", &times);
+    for (std::size_t stage = 0; stage < 4; ++stage) {
+        double again = 0;
+        for (const sim::ModelBlock& block : work.stages[stage].backward) again += block.share;
+        for (const sim::ModelBlock& block : plain.stages[stage].backward) again -= block.share;
+        CHECK(
+            again * times.whole_s ==
+            Approx(static_cast<double>(request.recompute_by_stage[stage]) * block_s).margin(1e-9));
+    }
+    // Memory follows: the rank with stages 1 and 3 keeps more than that with 0 and 2.
+    request.recompute = true;
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
+    CHECK(sim::layout_memory(model, request, rule).stage_rank == 1);
+}
+
 TEST_CASE("kept: by inner width, key and value heads, gate and flash attention", "[kept]") {
     sim::TransformerShape shape = shape_22b();
     const sim::LayoutRequest request = kept_request(1, 1);
