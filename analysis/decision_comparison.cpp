@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "analysis/run_comparison.hpp"
+#include "analysis/compared_folder.hpp"
 #include "base/json_document.hpp"
 #include "base/plain_text.hpp"
 
@@ -86,17 +86,28 @@ private:
     std::vector<Change> changes_;
 };
 
+std::vector<ComparedChange> changes_of(const std::vector<Change>& all) {
+    std::vector<ComparedChange> changes;
+    for (const Change& one : all) changes.push_back({one.knobs.dump(), one.text});
+    return changes;
+}
+
 }  // namespace
 
 DecisionComparison compare_decisions(std::string_view predicted, std::string_view predicted_file,
                                      std::string_view measured, std::string_view measured_file) {
     const std::vector<Change> sim = ChangeReader().read(predicted, predicted_file);
     const std::vector<Change> live = ChangeReader().read(measured, measured_file);
+    return compare_changes(changes_of(sim), changes_of(live));
+}
+
+DecisionComparison compare_changes(const std::vector<ComparedChange>& sim,
+                                   const std::vector<ComparedChange>& live) {
     DecisionComparison result;
     result.predicted_count = sim.size();
     result.measured_count = live.size();
     for (std::size_t i = 0; i < std::max(sim.size(), live.size()); ++i) {
-        if (i < sim.size() && i < live.size() && sim[i].knobs == live[i].knobs) continue;
+        if (i < sim.size() && i < live.size() && sim[i].what == live[i].what) continue;
         result.equal = false;
         result.first_difference = i + 1;
         result.predicted = i < sim.size() ? sim[i].text : "no more changes";

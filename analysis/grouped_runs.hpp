@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@ namespace ukemi::analysis {
 struct RunGrouping {
     std::vector<std::string> keys;  // "scenario", "job_deadline_s"; the policy's is not among them
     bool by_policy = true;
+    std::string compared = "policy";   // what stands beside others: in other databases "scheduler"
     std::vector<std::string> metrics;  // "cost_usd"
     std::string baseline;              // a policy's label; empty: none
 };
@@ -64,6 +67,9 @@ private:
 // "rising, seed=3": what a block is called in tables.
 std::string label_of_keys(const RunGrouping& grouping, std::span<const std::string> values);
 
+// What the two runs of a pair have in common, in words.
+std::string_view pairs_share(const RunGrouping& grouping);
+
 // At most 100 columns wide with up to two metrics. Within a block those who are always in time
 // stand before those who are not, who did not even finish last, and the least mean of the first
 // metric first.
@@ -71,5 +77,6 @@ std::string grouped_table(const GroupedRuns& groups);
 // A row a group, with its pair where there is a baseline.
 std::string grouped_csv(const GroupedRuns& groups);
 std::string grouped_json(const GroupedRuns& groups, std::span<const std::string> warnings);
+nlohmann::ordered_json grouped_rows(const GroupedRuns& groups);  // an object a group
 
 }  // namespace ukemi::analysis

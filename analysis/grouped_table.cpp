@@ -25,8 +25,8 @@ bool has_interval(const Summary& summary) { return summary.clusters > 1; }
 
 std::string group_head(const RunGrouping& grouping) {
     std::string text =
-        fmt::format("{:<35} {:>8} {:>8} {:>4}", grouping.by_policy ? "policy" : "group", "runs",
-                    "finished", "met%");
+        fmt::format("{:<35} {:>8} {:>8} {:>4}", grouping.by_policy ? grouping.compared : "group",
+                    "runs", "finished", "met%");
     for (const std::string& metric : grouping.metrics) {
         text += fmt::format(" {:>12} {:>9}", shortened(metric, 20), "+/-");
     }
@@ -95,7 +95,7 @@ GroupRow row_of_group(const GroupedRuns& groups, const GroupMeans& group) {
     for (std::size_t i = 0; i < grouping.keys.size(); ++i) {
         row.emplace_back(grouping.keys[i], group.keys[i]);
     }
-    if (grouping.by_policy) row.emplace_back("policy", group.policy);
+    if (grouping.by_policy) row.emplace_back(grouping.compared, group.policy);
     row.emplace_back("runs", group.outcome.runs);
     row.emplace_back("repeated", group.repeated);
     row.emplace_back("finished", group.outcome.finished);
@@ -118,6 +118,10 @@ GroupRow row_of_group(const GroupedRuns& groups, const GroupMeans& group) {
 }
 
 }  // namespace
+
+std::string_view pairs_share(const RunGrouping& grouping) {
+    return grouping.compared == "policy" ? "trace, window and seed" : "variant and seed";
+}
 
 std::string grouped_table(const GroupedRuns& groups) {
     const RunGrouping& grouping = groups.grouping();
@@ -146,7 +150,8 @@ std::string grouped_table(const GroupedRuns& groups) {
         for (const GroupMeans& group : block) text += group_line(group.policy, group);
     }
     const std::vector<std::string_view> metrics(grouping.metrics.begin(), grouping.metrics.end());
-    return text + notes_on_groups(groups.means()) + pairs_table(groups.pairs(), metrics);
+    return text + notes_on_groups(groups.means()) +
+           pairs_table(groups.pairs(), metrics, pairs_share(grouping));
 }
 
 std::string grouped_csv(const GroupedRuns& groups) {
@@ -164,17 +169,22 @@ std::string grouped_csv(const GroupedRuns& groups) {
     return csv.text();
 }
 
-std::string grouped_json(const GroupedRuns& groups, std::span<const std::string> warnings) {
+nlohmann::ordered_json grouped_rows(const GroupedRuns& groups) {
     using nlohmann::ordered_json;
-    ordered_json document;
-    document["groups"] = ordered_json::array();
+    ordered_json rows = ordered_json::array();
     for (const GroupMeans& group : groups.means()) {
-        ordered_json row;
+        ordered_json& row = rows.emplace_back();
         for (const auto& [name, value] : row_of_group(groups, group)) {
             std::visit([&, &key = name](const auto& held) { row[key] = held; }, value);
         }
-        document["groups"].push_back(std::move(row));
     }
+    return rows;
+}
+
+std::string grouped_json(const GroupedRuns& groups, std::span<const std::string> warnings) {
+    using nlohmann::ordered_json;
+    ordered_json document;
+    document["groups"] = grouped_rows(groups);
     document["warnings"] = ordered_json::array();
     for (const std::string& one : warnings) document["warnings"].push_back(one);
     return document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";

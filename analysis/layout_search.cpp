@@ -5,16 +5,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "base/complaint_list.hpp"
-#include "base/parallel_for.hpp"
+#include "base/first_failure.hpp"
 #include "scenarios/reader/read_step_layout.hpp"
 #include "sim/step/layout_bound.hpp"
 
@@ -104,9 +102,7 @@ private:
 
     // What those that fit take at least.
     void reckon() {
-        std::vector<std::exception_ptr> failures(search_.layouts.size());
-        const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-        parallel_for(search_.layouts.size(), threads, [&](std::size_t i) {
+        guarded_parallel_for(search_.layouts.size(), machine_threads(), [&](std::size_t i) {
             TriedLayout& layout = search_.layouts[i];
             tell(++bounded_count_, search_.layouts.size());
             if (is_too_large(layout)) return;
@@ -117,13 +113,8 @@ private:
                     to_seconds(sim::least_step(scenario.topology, scenario.jobs.front().job));
             } catch (const InputError& error) {
                 layout.refusal = lines_of(error).front();
-            } catch (...) {
-                failures[i] = std::current_exception();
             }
         });
-        for (const std::exception_ptr& failure : failures) {
-            if (failure) std::rethrow_exception(failure);
-        }
     }
 
     void simulate(std::span<TriedLayout* const> layouts) {

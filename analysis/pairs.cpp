@@ -141,14 +141,15 @@ void correct_pairs(std::span<PolicyPair> rows) {
 }
 
 std::string policy_called(std::string_view name, std::span<const std::string> labels,
-                          std::string_view option) {
+                          std::string_view option, std::string_view compared) {
     std::set<std::string> known;
     for (const std::string& label : labels) {
         if (label == name || short_label(label) == short_label(name)) return label;
         known.insert(short_label(label));
     }
     throw InputError(option, "",
-                     fmt::format("expected one of the policies {}, found \"{}\"",
+                     fmt::format("expected one of the {} {}, found \"{}\"",
+                                 compared == "policy" ? "policies" : fmt::format("{}s", compared),
                                  fmt::join(known, ", "), one_line(name)));
 }
 

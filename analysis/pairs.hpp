@@ -62,17 +62,19 @@ std::vector<PolicyPair> pairs_among(std::span<const UnitRun> runs, const RunClus
 void correct_pairs(std::span<PolicyPair> rows);
 
 // The one of these labels that a command line calls so: as in results, or by the registry's short
-// names. InputError where there is none.
+// names. InputError where there is none; `compared` is what they are, one of them.
 std::string policy_called(std::string_view name, std::span<const std::string> labels,
-                          std::string_view option = "--baseline");
+                          std::string_view option = "--baseline",
+                          std::string_view compared = "policy");
 
 // Every policy but the baseline (its label), in the order of the runs, in each variant.
 std::vector<PolicyPair> pairs_with(std::span<const records::RunResult> runs,
                                    std::string_view baseline);
 
-// At most 100 columns wide; a part for each of the quantities.
+// At most 100 columns wide; a part for each of the quantities. `in_common`: of the two of a pair.
 std::string pairs_table(std::span<const PolicyPair> pairs,
-                        std::span<const std::string_view> quantities);
+                        std::span<const std::string_view> quantities,
+                        std::string_view in_common = "trace, window and seed");
 struct PairColumn {
     std::string name;  // "cost_usd_difference_mean"
     double value = 0;  // not a number: nobody knows

@@ -56,7 +56,7 @@ std::string pair_line(const PolicyPair& pair, const PairedQuantity& quantity, do
                        pair.unfinished > 0 ? "!" : "");
 }
 
-std::string notes_below(std::span<const PolicyPair> pairs) {
+std::string notes_below(std::span<const PolicyPair> pairs, std::string_view in_common) {
     std::set<std::string> words;
     std::size_t unfinished = 0;
     std::size_t fewest = std::numeric_limits<std::size_t>::max();
@@ -69,9 +69,8 @@ std::string notes_below(std::span<const PolicyPair> pairs) {
     }
     std::string text;
     if (!words.empty()) {
-        text +=
-            fmt::format("pairs have trace, window and seed in common; intervals and p over {}\n",
-                        fmt::join(words, " or "));
+        text += fmt::format("pairs have {} in common; intervals and p over {}\n", in_common,
+                            fmt::join(words, " or "));
         text +=
             "+/-: half the 95 % interval; p: Wilcoxon's signed ranks; p_Holm: corrected for all "
             "rows\n";
@@ -108,7 +107,7 @@ std::size_t clusters_in(const PolicyPair& pair) {
 }  // namespace
 
 std::string pairs_table(std::span<const PolicyPair> pairs,
-                        std::span<const std::string_view> quantities) {
+                        std::span<const std::string_view> quantities, std::string_view in_common) {
     if (pairs.empty()) return {};
     std::string text;
     for (const std::string_view name : quantities) {
@@ -138,7 +137,7 @@ std::string pairs_table(std::span<const PolicyPair> pairs,
             text += pair_line(pair, quantity_in(pair, name), is_time ? time.per_hour : 1);
         }
     }
-    return text + notes_below(pairs);
+    return text + notes_below(pairs, in_common);
 }
 
 std::vector<PairColumn> pair_columns(const PolicyPair& pair) {

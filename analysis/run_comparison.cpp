@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "analysis/compared_folder.hpp"
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
 #include "base/json_document.hpp"
@@ -27,35 +28,6 @@ using nlohmann::json;
 namespace {
 
 using Value = std::optional<double>;
-
-// Wall time by what the group was doing, from a timeline.
-struct RecordedPhases {
-    double running_s = 0;
-    double transition_s = 0;
-};
-
-// One run of a results folder.
-struct StoredRun {
-    std::string policy;
-    std::string trace;
-    std::uint64_t seed = 0;
-    Duration start;
-    json row;  // of runs.json
-    std::optional<RecordedPhases> phases;
-    fs::path decisions;  // empty if there are none
-
-    std::string which() const {
-        const std::string from =
-            start == Duration{} ? "" : fmt::format(" from {}", format_duration(start));
-        return one_line(fmt::format("{}{}, seed {}", trace, from, seed));
-    }
-    std::string name() const { return one_line(fmt::format("{} ({})", policy, which())); }
-};
-
-struct StoredResults {
-    json scenario;  // resolved
-    std::vector<StoredRun> runs;
-};
 
 RecordedPhases phase_times(const fs::path& file) {
     const std::string text = read_file(file);
@@ -80,7 +52,7 @@ RecordedPhases phase_times(const fs::path& file) {
 }
 
 // A number of a row; "nan" and "inf" are words there, and what a run cannot say is null.
-Value number_in(const json& row, const std::string& key) {
+Value number_in(const nlohmann::ordered_json& row, const std::string& key) {
     const auto found = row.find(key);
     if (found == row.end() || found->is_null()) return std::nullopt;
     if (found->is_number()) return found->get<double>();
@@ -94,20 +66,18 @@ Value number_in(const json& row, const std::string& key) {
 StoredResults load(const fs::path& folder) {
     const fs::path run_file = folder / "run.json";
     const fs::path runs_file = folder / "runs.json";
-    for (const auto& [file, command] :
-         {std::pair("schedule.json", "schedule"), std::pair("search.json", "search"),
-          std::pair("simulate.json", "simulate")}) {
-        if (!fs::exists(folder / file)) continue;
+    if (auto of_cluster = cluster_results(folder)) return std::move(*of_cluster);
+    if (fs::exists(folder / "simulate.json")) {
         throw InputError(folder.string(), "",
-                         fmt::format("is of ukemi {}: diff compares runs on a market (ukemi report "
-                                     "shows both side by side)",
-                                     command));
+                         "is of ukemi simulate: diff compares runs of jobs (ukemi report shows "
+                         "both side by side)");
     }
     if (!fs::exists(run_file) || !fs::exists(runs_file)) {
         throw InputError(folder.string(), "",
                          "is no results folder: runs.json or run.json is missing");
     }
     StoredResults results;
+    results.command = "replay";
     try {
         const json about = parse_json(read_file(run_file), run_file.string());
         if (about.contains("vary")) {
@@ -123,7 +93,8 @@ StoredResults load(const fs::path& folder) {
                           seconds(row.value("start_s", 0.0)),
                           row,
                           std::nullopt,
-                          {}};
+                          {},
+                          std::nullopt};
             results.runs.push_back(std::move(run));
         }
     } catch (const json::exception& error) {
@@ -138,6 +109,7 @@ void load_details(const fs::path& folder, std::vector<StoredRun>& runs) {
     const auto name_of = [](const StoredRun& run) {  // as the list was called then
         return run_folder(run.row.at("policy").get<std::string>(), run.trace, run.seed, run.start);
     };
+    if (!runs.empty() && runs.front().changes) return;  // of a cluster: they are in its tables
     for (const StoredRun& run : runs) ++uses[name_of(run)];
     for (StoredRun& run : runs) {
         const fs::path own = folder / "runs" / name_of(run);
@@ -225,6 +197,18 @@ std::vector<std::string> scenario_differences(json a, json b) {
     return found;
 }
 
+// Of runs on a cluster every number of a row; of runs on markets what is named above.
+std::vector<NamedValue> values_in(const StoredRun& run) {
+    if (!run.changes) return compared_values();
+    std::vector<NamedValue> values;
+    for (const auto& [key, value] : run.row.items()) {
+        if (key == "seed" || value.is_string() || value.is_object()) continue;
+        values.push_back(
+            {key, [key = key](const StoredRun& one) { return number_in(one.row, key); }});
+    }
+    return values;
+}
+
 ComparedResult compare(const StoredRun& predicted, const StoredRun& measured) {
     ComparedResult run;
     run.policy = one_line(predicted.policy == measured.policy
@@ -232,11 +216,13 @@ ComparedResult compare(const StoredRun& predicted, const StoredRun& measured) {
                               : predicted.policy + " and " + measured.policy);
     run.predicted_which = predicted.which();
     run.measured_which = measured.which();
-    for (const NamedValue& value : compared_values()) {
+    for (const NamedValue& value : values_in(predicted)) {
         ComparedQuantity quantity{value.name, value.of(predicted), value.of(measured)};
         if (quantity.predicted || quantity.measured) run.quantities.push_back(std::move(quantity));
     }
-    if (!predicted.decisions.empty() && !measured.decisions.empty()) {
+    if (predicted.changes && measured.changes) {
+        run.decisions = compare_changes(*predicted.changes, *measured.changes);
+    } else if (!predicted.decisions.empty() && !measured.decisions.empty()) {
         run.decisions =
             compare_decisions(read_file(predicted.decisions), predicted.decisions.string(),
                               read_file(measured.decisions), measured.decisions.string());
@@ -268,6 +254,15 @@ void pair_up(std::vector<const StoredRun*>& predicted, std::vector<const StoredR
 
 }  // namespace
 
+std::string StoredRun::which() const {
+    const std::string from =
+        start == Duration{} ? "" : fmt::format(" from {}", format_duration(start));
+    return one_line(
+        fmt::format("{}{}{}seed {}", trace, from, (trace + from).empty() ? "" : ", ", seed));
+}
+
+std::string StoredRun::name() const { return one_line(fmt::format("{} ({})", policy, which())); }
+
 Value ComparedQuantity::error() const {
     if (!predicted || !measured) return std::nullopt;
     return *predicted - *measured;
@@ -282,6 +277,11 @@ Value ComparedQuantity::relative() const {
 ResultsComparison compare_results(const fs::path& predicted, const fs::path& measured) {
     StoredResults sim = load(predicted);
     StoredResults live = load(measured);
+    if (sim.command != live.command) {
+        throw InputError(measured.string(), "",
+                         fmt::format("is of ukemi {}, and {} of ukemi {}: expected both of one",
+                                     live.command, one_line(predicted.string()), sim.command));
+    }
     load_details(predicted, sim.runs);
     load_details(measured, live.runs);
     ResultsComparison result;

@@ -18,7 +18,7 @@ plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFi
     const auto hash = text_digest(what.files[1].second, text_digest(what.files[0].second));
     json about = {{"command", what.command},
                   {"scenario", json::parse(what.resolved)},
-                  {"scenario_file", one_line(what.scenario_file.string())},
+                  {"scenario_file", one_line(what.document.file.string())},
                   {"vary", json::array()},
                   {"results_hash", fmt::format("{:016x}", hash)},
                   {"ukemi",
@@ -26,9 +26,12 @@ plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFi
                     {"commit", build_commit()},
                     {"build", build_description()}}}};
     if (!typed_command().empty()) about["typed"] = typed_command();
-    for (const scenarios::VariedKey& key : what.varied) {
+    for (const scenarios::VariedKey& key : what.document.varied) {
         about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
     }
+    if (!what.document.seeds.empty()) about["seeds"] = what.document.seeds;
+    if (!what.document.baseline.empty()) about["baseline"] = what.document.baseline;
+    if (what.document.full) about["full"] = true;
     folder.write("run.json", about.dump(2) + "\n");
     for (const auto& [name, text] : what.files) folder.write(name, text);
     const std::filesystem::path& staging = folder.staging();

@@ -1,28 +1,26 @@
 // scenario_folder.hpp — the results folder of a command that runs a scenario and its variants
-// without a market: `simulate` and `schedule`.
+// without a market: `simulate`, `schedule` and `search`.
 //
 // RESULTS/: run.json (how to repeat it: `ukemi COMMAND RESULTS/run.json`), the command's files, and
 // figures/ drawn from them.
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "analysis/step_document.hpp"
 #include "plots/figures.hpp"
-#include "scenarios/reader/variants.hpp"
 
 namespace ukemi::analysis {
 
 struct ScenarioFiles {
     std::string_view command;
-    std::string resolved;  // the first variant's scenario, JSON
-    std::filesystem::path scenario_file;
-    std::span<const scenarios::VariedKey> varied;
+    std::string resolved;          // the first variant's scenario, JSON
+    const StepDocument& document;  // that it is of: what somebody asked for beside the scenario
     // Names and texts. The first two, tables, are what the run's hash is of.
     std::vector<std::pair<std::string, std::string>> files;
     // Of a folder that holds them.

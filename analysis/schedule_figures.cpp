@@ -1,5 +1,6 @@
 // schedule_figures.cpp — the figures of a results folder of jobs that share a cluster, from its
-// tables: completion times, finish-time ratios, the queue, and who held which GPU.
+// tables, of the first seed: completion times, finish-time ratios, the queue, and who held which
+// GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/schedule_results.hpp"
+#include "analysis/seeded_figures.hpp"
 #include "base/read_file.hpp"
 #include "base/text_scan.hpp"
 #include "traces/csv_scanner.hpp"
@@ -52,27 +54,45 @@ double real_in(const traces::CsvScanner& csv, std::size_t column) {
     return static_cast<double>(*billionths) / 1e9;
 }
 
-SeenSchedule& schedule_of_row(std::vector<SeenSchedule>& all, const traces::CsvScanner& csv,
-                              std::size_t scheduler) {
-    std::string name(csv.field(scheduler));
-    for (std::size_t i = 0; i < scheduler; ++i) {  // what was varied stands before it
-        name += fmt::format(", {} {}", csv.header(i), csv.field(i));
+// The schedules of the first seed, by the rows of one of their tables.
+class FirstSchedules {
+public:
+    FirstSchedules(std::vector<SeenSchedule>& all, traces::CsvScanner& csv)
+        : all_(all), csv_(csv), seed_(csv.column("seed")), scheduler_(csv.column("scheduler")) {}
+
+    // Of the row that was read last; nothing for another seed's.
+    SeenSchedule* of_row() {
+        if (first_seed_.empty()) first_seed_ = csv_.field(seed_);
+        if (csv_.field(seed_) != first_seed_) return nullptr;
+        std::string name(csv_.field(scheduler_));
+        for (std::size_t i = 0; i < seed_; ++i) {  // what was varied stands before it
+            name += fmt::format(", {} {}", csv_.header(i), csv_.field(i));
+        }
+        const auto known = std::ranges::find(all_, name, &SeenSchedule::name);
+        return known == all_.end() ? &all_.emplace_back(SeenSchedule{name, {}, {}}) : &*known;
     }
-    const auto known = std::ranges::find(all, name, &SeenSchedule::name);
-    return known == all.end() ? all.emplace_back(SeenSchedule{name, {}, {}}) : *known;
-}
+
+private:
+    std::vector<SeenSchedule>& all_;
+    traces::CsvScanner& csv_;
+    std::size_t seed_;
+    std::size_t scheduler_;
+    std::string first_seed_;
+};
 
 void read_jobs_table(const std::filesystem::path& file, std::vector<SeenSchedule>& all) {
     const std::string text = read_file(file);
     traces::CsvScanner csv(text, file.string());
     csv.read_header();
-    const std::size_t scheduler = csv.column("scheduler");
+    FirstSchedules schedules(all, csv);
     const std::size_t job = csv.column("job");
     const std::size_t arrival = csv.column("arrival_s");
     const std::size_t completion = csv.column("completion_s");
     const std::size_t ratio = csv.column("finish_time_ratio");
     while (csv.next_row()) {
-        SeenJob& one = schedule_of_row(all, csv, scheduler).jobs.emplace_back();
+        SeenSchedule* const own = schedules.of_row();
+        if (own == nullptr) continue;
+        SeenJob& one = own->jobs.emplace_back();
         one.name = csv.field(job);
         one.arrival_h = to_hours(csv.seconds(arrival));
         if (!csv.field(completion).empty()) one.took_h = to_hours(csv.seconds(completion));
@@ -104,14 +124,16 @@ void read_spans_table(const std::filesystem::path& file, std::vector<SeenSchedul
     const std::string text = read_file(file);
     traces::CsvScanner csv(text, file.string());
     csv.read_header();
-    const std::size_t scheduler = csv.column("scheduler");
+    FirstSchedules schedules(all, csv);
     const std::size_t job = csv.column("job");
     const std::size_t begin = csv.column("begin_s");
     const std::size_t end = csv.column("end_s");
     const std::size_t gpus = csv.column("gpus");
     const std::size_t machines = csv.column("machines");
     while (csv.next_row()) {
-        SeenSpan& one = schedule_of_row(all, csv, scheduler).spans.emplace_back();
+        SeenSchedule* const own = schedules.of_row();
+        if (own == nullptr) continue;
+        SeenSpan& one = own->spans.emplace_back();
         one.job = csv.field(job);
         one.begin_h = to_hours(csv.seconds(begin));
         one.end_h = to_hours(csv.seconds(end));
@@ -292,6 +314,11 @@ plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
     read_spans_table(folder / "spans.csv", all);
     plots::FigureInput input;
     input.survivals = completion_times(all);
+    static const std::array quantities{
+        SeededQuantity{
+            {"completion", "completion time (h)", "completion_h"}, "completion_s_mean", 1 / 3600.0},
+        SeededQuantity{{"makespan", "makespan (h)", "makespan_h"}, "makespan_s", 1 / 3600.0}};
+    input.variations = seeded_variations(folder / "schedule.json", "scheduler", quantities);
     const json about = json::parse(read_file(folder / "run.json"), nullptr, false);
     if (!about.is_object()) return input;
     const std::vector<std::int32_t> gpus_of = gpus_of_machines(about);

@@ -5,16 +5,19 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
-#include <map>
+#include <bit>
+#include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <thread>
+#include <type_traits>
 
 #include "analysis/scenario_folder.hpp"
+#include "analysis/seeded_figures.hpp"
 #include "base/csv_writer.hpp"
-#include "base/parallel_for.hpp"
+#include "base/first_failure.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
+#include "base/text_digest.hpp"
 #include "base/text_scan.hpp"
 #include "records/varied_columns.hpp"
 #include "traces/csv_scanner.hpp"
@@ -25,74 +28,71 @@ using nlohmann::json;
 
 namespace {
 
-std::vector<SearchedRun> searches_of(const scenarios::SearchScenario& scenario, std::uint64_t seed,
-                                     bool full) {
-    sim::LearnedTrials learned(scenario.space, scenario.make_trial, scenario.units, seed);
-    std::vector<SearchedRun> runs;
-    for (const scenarios::NamedSearcher& named : scenario.searchers) {
-        SearchedRun& run = runs.emplace_back();
-        run.varied = scenario.varied;
-        run.scenario = &scenario;
-        run.seed = seed;
-        run.searcher = named.entry->name;
-        const bool grid = named.entry->on_grid;
-        const sim::SearchTerms terms{grid ? sim::grid_size(scenario.space) : scenario.trials,
-                                     scenario.units, seed};
-        run.outcome = sim::run_search(scenario.where, learned, *named.make(), terms, grid,
-                                      *scenario.make_scheduler());
-        if (full) run.full = sim::compared_with_full(run.outcome, learned, grid);
+// Each piece with its settings, and when it was trained: in integers and in the bits of metrics.
+std::string hash_of(const sim::SearchOutcome& outcome) {
+    std::uint64_t digest = text_digest_begin;
+    for (std::size_t i = 0; i < outcome.pieces.size(); ++i) {
+        const sim::TrainedPiece& piece = outcome.pieces[i];
+        const sim::JobOutcome& job = outcome.schedule.jobs[i];
+        digest = text_digest(fmt::format("{} {} {} {} {} {:x} {} {} {}\n", piece.asked.trial,
+                                         piece.asked.copies.value_or(piece.asked.trial), piece.from,
+                                         piece.asked.until, piece.came.raw(),
+                                         std::bit_cast<std::uint64_t>(piece.metric),
+                                         job.completion.raw(), job.starts, job.held.raw()),
+                             digest);
     }
-    return runs;
+    for (const sim::SearchedTrial& trial : outcome.trials) {
+        for (const std::string& value : trial.settings) digest = text_digest(value + "\n", digest);
+    }
+    return fmt::format("{:016x}", digest);
 }
 
-json null_or(bool known, const json& value) { return known ? value : json(); }
+using records::RunColumnKind;
+using records::RunValue;
+using SearchColumn = SummaryColumn<SearchedRun>;
 
-// A column of the table of searches: the same in the CSV and in JSON.
-struct SearchColumn {
-    const char* name;
-    json (*value)(const SearchedRun& run);
-};
-constexpr std::array search_columns = {
-    SearchColumn{"trials", [](const SearchedRun& run) { return json(run.outcome.trials.size()); }},
-    SearchColumn{"pieces", [](const SearchedRun& run) { return json(run.outcome.pieces.size()); }},
-    SearchColumn{"restarts", [](const SearchedRun& run) { return json(run.outcome.restarts); }},
-    SearchColumn{"winner", [](const SearchedRun& run) { return json(run.outcome.winner); }},
-    SearchColumn{"units", [](const SearchedRun& run) { return json(run.winner().units); }},
-    SearchColumn{"metric", [](const SearchedRun& run) { return json(run.winner().metric); }},
-    SearchColumn{"makespan_s", [](const SearchedRun& run) { return json(run.makespan_s()); }},
-    SearchColumn{"gpu_h", [](const SearchedRun& run) { return json(run.outcome.gpu_s / 3600); }},
-    SearchColumn{"full_gpu_h",
-                 [](const SearchedRun& run) { return json(run.outcome.full_gpu_s / 3600); }},
-    SearchColumn{"gpu_share", [](const SearchedRun& run) { return json(run.gpu_share()); }},
-    SearchColumn{"full_winner",
-                 [](const SearchedRun& run) {
-                     return null_or(run.full.has_value(), run.full ? run.full->winner : 0);
-                 }},
-    SearchColumn{"full_metric",
-                 [](const SearchedRun& run) {
-                     return null_or(run.full.has_value(), run.full ? run.full->metric : 0.0);
-                 }},
-    SearchColumn{"same_winner",
-                 [](const SearchedRun& run) {
-                     return null_or(run.full.has_value(), run.full && run.full->same_winner);
-                 }},
-    SearchColumn{"as_good",
-                 [](const SearchedRun& run) {
-                     return null_or(run.full.has_value(), run.full && run.full->as_good);
-                 }},
-};
+RunValue count_of(std::size_t count) { return static_cast<std::int64_t>(count); }
 
-void add_value(CsvWriter& csv, const json& value) {
-    if (value.is_boolean()) {
-        csv.add(value.get<bool>() ? "yes" : "no");
-    } else if (value.is_number_integer()) {
-        csv.add(value.get<std::int64_t>());
-    } else if (value.is_null()) {
-        csv.add("");
+// Of the comparison with full training, where that was asked for.
+template <auto member>
+RunValue of_full(const SearchedRun& run) {
+    if (!run.full) return {};
+    const auto value = (*run.full).*member;
+    if constexpr (std::is_same_v<decltype(value), const std::size_t>) {
+        return count_of(value);
     } else {
-        csv.add(value.get<double>());
+        return value;
     }
 }
+
+constexpr std::array columns_of_searches = {
+    SearchColumn{"trials", RunColumnKind::integer,
+                 [](const SearchedRun& run) { return count_of(run.outcome.trials.size()); }},
+    SearchColumn{"pieces", RunColumnKind::integer,
+                 [](const SearchedRun& run) { return count_of(run.outcome.pieces.size()); }},
+    SearchColumn{"restarts", RunColumnKind::integer,
+                 [](const SearchedRun& run) -> RunValue { return run.outcome.restarts; }},
+    SearchColumn{"winner", RunColumnKind::integer,
+                 [](const SearchedRun& run) { return count_of(run.outcome.winner); }},
+    SearchColumn{"units", RunColumnKind::integer,
+                 [](const SearchedRun& run) -> RunValue { return run.winner().units; }},
+    SearchColumn{"metric", RunColumnKind::real,
+                 [](const SearchedRun& run) -> RunValue { return run.winner().metric; }},
+    SearchColumn{"makespan_s", RunColumnKind::real,
+                 [](const SearchedRun& run) -> RunValue { return run.makespan_s(); }},
+    SearchColumn{"gpu_h", RunColumnKind::real,
+                 [](const SearchedRun& run) -> RunValue { return run.outcome.gpu_s / 3600; }},
+    SearchColumn{"full_gpu_h", RunColumnKind::real,
+                 [](const SearchedRun& run) -> RunValue { return run.outcome.full_gpu_s / 3600; }},
+    SearchColumn{"gpu_share", RunColumnKind::real,
+                 [](const SearchedRun& run) -> RunValue { return run.gpu_share(); }},
+    SearchColumn{"full_winner", RunColumnKind::integer, of_full<&sim::FullComparison::winner>},
+    SearchColumn{"full_metric", RunColumnKind::real, of_full<&sim::FullComparison::metric>},
+    SearchColumn{"same_winner", RunColumnKind::flag, of_full<&sim::FullComparison::same_winner>},
+    SearchColumn{"as_good", RunColumnKind::flag, of_full<&sim::FullComparison::as_good>},
+    SearchColumn{"outcome_hash", RunColumnKind::text,
+                 [](const SearchedRun& run) -> RunValue { return run.outcome_hash; }},
+};
 
 // Columns that all tables begin with, and one for each key of the space.
 std::vector<std::string> columns_of(std::span<const SearchedRun> runs,
@@ -117,11 +117,12 @@ void add_head(CsvWriter& csv, const records::VariedColumns& varied, const Search
 std::string searches_csv(std::span<const SearchedRun> runs) {
     const records::VariedColumns varied{runs};
     std::vector<std::string> names;
-    for (const SearchColumn& column : search_columns) names.emplace_back(column.name);
+    for (const SearchColumn& column : columns_of_searches) names.emplace_back(column.name);
     CsvWriter csv(columns_of(runs, varied, std::move(names), true));
     for (const SearchedRun& run : runs) {
         add_head(csv, varied, run);
-        for (const SearchColumn& column : search_columns) add_value(csv, column.value(run));
+        for (const SearchColumn& column : columns_of_searches)
+            add_summary_value(csv, column.of(run));
         for (const std::string& value : run.winner().settings) csv.add(value);
         csv.end_row();
     }
@@ -149,40 +150,6 @@ std::string pieces_csv(std::span<const SearchedRun> runs) {
     return csv.text();
 }
 
-// Runs of one variant and searcher, over the seeds.
-struct SearchMeans {
-    std::string name;
-    std::vector<const SearchedRun*> runs;
-    double mean(double (*value)(const SearchedRun&)) const {
-        double sum = 0;
-        for (const SearchedRun* run : runs) sum += value(*run);
-        return sum / static_cast<double>(runs.size());
-    }
-    std::size_t count(bool (*value)(const SearchedRun&)) const {
-        return static_cast<std::size_t>(
-            std::ranges::count_if(runs, [&](const SearchedRun* run) { return value(*run); }));
-    }
-};
-
-double metric_of(const SearchedRun& run) { return run.winner().metric; }
-double makespan_h_of(const SearchedRun& run) { return run.makespan_s() / 3600; }
-double gpu_h_of(const SearchedRun& run) { return run.outcome.gpu_s / 3600; }
-double share_of(const SearchedRun& run) { return run.gpu_share(); }
-bool is_same_winner(const SearchedRun& run) { return run.full && run.full->same_winner; }
-bool is_as_good(const SearchedRun& run) { return run.full && run.full->as_good; }
-
-std::vector<SearchMeans> means_of(std::span<const SearchedRun> runs) {
-    std::vector<SearchMeans> all;
-    for (const SearchedRun& run : runs) {
-        std::string name = run.searcher;
-        if (!run.varied.empty()) name += ", " + one_line(records::variant_label(run.varied));
-        auto found = std::ranges::find(all, name, &SearchMeans::name);
-        if (found == all.end()) found = all.insert(all.end(), {name, {}});
-        found->runs.push_back(&run);
-    }
-    return all;
-}
-
 std::string settings_in_words(const SearchedRun& run) {
     std::string words;
     for (std::size_t i = 0; i < run.scenario->space.size(); ++i) {
@@ -192,24 +159,31 @@ std::string settings_in_words(const SearchedRun& run) {
     return one_line(words);
 }
 
-std::string row_of(const SearchMeans& means) {
-    const SearchedRun& first = *means.runs.front();
+std::string row_of(const GroupedRuns& groups, const GroupMeans& group, const SearchedRun& first) {
+    const auto mean = [&](std::string_view column) { return mean_of(groups, group, column).mean; };
     std::string row =
-        fmt::format("{:<20}{:>7}{:>8}{:>10.4f}{:>14.2f}{:>9.2f}{:>8.1f}", first.searcher,
-                    first.outcome.trials.size(), first.outcome.pieces.size(), means.mean(metric_of),
-                    means.mean(makespan_h_of), means.mean(gpu_h_of), 100 * means.mean(share_of));
+        fmt::format("{:<20}{:>7}{:>8}{:>10.4f}{:>14.2f}{:>9.2f}{:>8.1f}", group.policy,
+                    mean_count(mean("trials")), mean_count(mean("pieces")), mean("metric"),
+                    mean("makespan_s") / 3600, mean("gpu_h"), 100 * mean("gpu_share"));
+    const auto runs = static_cast<double>(group.outcome.runs);
     if (first.full) {
-        row += fmt::format("{:>8} of {}{:>8}", means.count(is_same_winner), means.runs.size(),
-                           means.count(is_as_good));
+        row += fmt::format("{:>8} of {}{:>8}", std::round(mean("same_winner") * runs),
+                           group.outcome.runs, std::round(mean("as_good") * runs));
     }
     row += '\n';
-    if (means.name != first.searcher) {
-        row += fmt::format("  {}\n", means.name.substr(first.searcher.size() + 2));
-    }
-    if (means.runs.size() == 1) {
+    if (!group.keys.front().empty()) row += fmt::format("  {}\n", one_line(group.keys.front()));
+    if (group.outcome.runs == 1) {
         row += fmt::format("  trial {}: {}\n", first.outcome.winner, settings_in_words(first));
     }
     return row;
+}
+
+// The first run of a group.
+const SearchedRun& first_of(const GroupMeans& group, std::span<const SearchedRun> runs) {
+    return *std::ranges::find_if(runs, [&](const SearchedRun& run) {
+        return run.searcher == group.policy &&
+               records::variant_label(run.varied) == group.keys.front();
+    });
 }
 
 double metric_in(const traces::CsvScanner& csv, std::size_t column) {
@@ -225,31 +199,53 @@ struct FoundOverTime {
 
 }  // namespace
 
+std::span<const SummaryColumn<SearchedRun>> search_columns() { return columns_of_searches; }
+
+SearchedRun SearcherRuns::run(std::size_t number) {
+    const scenarios::NamedSearcher& named = scenario_.searchers[number];
+    SearchedRun run;
+    run.varied = scenario_.varied;
+    run.scenario = &scenario_;
+    run.seed = seed_;
+    run.searcher = named.entry->name;
+    const bool grid = named.entry->on_grid;
+    const sim::SearchTerms terms{grid ? sim::grid_size(scenario_.space) : scenario_.trials,
+                                 scenario_.units, seed_};
+    run.outcome = sim::run_search(scenario_.where, learned_, *named.make(), terms, grid,
+                                  *scenario_.make_scheduler());
+    if (full_) run.full = sim::compared_with_full(run.outcome, learned_, grid);
+    run.outcome_hash = hash_of(run.outcome);
+    return run;
+}
+
 std::vector<SearchedRun> run_searches(std::span<const scenarios::SearchScenario> variants,
-                                      std::span<const std::uint64_t> seeds, bool full) {
-    const std::size_t count = variants.size() * seeds.size();
-    std::vector<std::vector<SearchedRun>> results(count);
-    std::vector<std::exception_ptr> failures(count);
-    const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    parallel_for(count, threads, [&](std::size_t i) {
-        try {
-            results[i] = searches_of(variants[i / seeds.size()], seeds[i % seeds.size()], full);
-        } catch (...) {
-            failures[i] = std::current_exception();
+                                      std::span<const std::uint64_t> seeds, bool full,
+                                      const RunProgress& progress) {
+    const std::size_t each = std::max<std::size_t>(1, seeds.size());
+    std::vector<std::vector<SearchedRun>> results(variants.size() * each);
+    SeenProgress seen(results.size(), progress);
+    guarded_parallel_for(results.size(), machine_threads(), [&](std::size_t i) {
+        const scenarios::SearchScenario& scenario = variants[i / each];
+        SearcherRuns runs(scenario, seeds.empty() ? scenario.seed : seeds[i % each], full);
+        for (std::size_t searcher = 0; searcher < runs.count(); ++searcher) {
+            results[i].push_back(runs.run(searcher));
         }
+        seen.one_more();
     });
-    std::vector<SearchedRun> runs;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (failures[i]) std::rethrow_exception(failures[i]);
-        for (SearchedRun& run : results[i]) runs.push_back(std::move(run));
-    }
-    return runs;
+    std::vector<SearchedRun> all;
+    for (std::vector<SearchedRun>& own : results) std::ranges::move(own, std::back_inserter(all));
+    return all;
+}
+
+GroupedRuns search_means(std::span<const SearchedRun> runs, const std::string& baseline) {
+    return grouped_over_seeds("searcher", seeded_runs(runs, search_columns()),
+                              names_of(search_columns()), baseline);
 }
 
 std::string searches_table(const scenarios::SearchScenario& first,
-                           std::span<const SearchedRun> runs) {
-    const std::vector<SearchMeans> all = means_of(runs);
-    const std::size_t seeds = all.front().runs.size();
+                           std::span<const SearchedRun> runs, const std::string& baseline) {
+    const GroupedRuns groups = search_means(runs, baseline);
+    const std::size_t seeds = groups.means().front().outcome.runs;
     const bool full = runs.front().full.has_value();
     std::string text = fmt::format(
         "{}: {} key{}, {} units a training, on {} GPUs{}\n\n", one_line(first.name),
@@ -259,11 +255,14 @@ std::string searches_table(const scenarios::SearchScenario& first,
         "{:<20}{:>7}{:>8}{:>10}{:>14}{:>9}{:>8}{}\n", "searcher", "trials", "pieces", "metric",
         "makespan (h)", "GPU h", "GPU %",
         full ? fmt::format("{:>{}}{:>8}", "winner", 12 + (seeds > 9 ? 1 : 0), "as good") : "");
-    for (const SearchMeans& means : all) text += row_of(means);
+    for (const GroupMeans& group : groups.means()) {
+        text += row_of(groups, group, first_of(group, runs));
+    }
     text +=
         "\nmetric: of the trial that won; GPU %: of what training all these trials in full takes";
     if (full) text += ";\nwinner: the one that full training of all has, or (as good) one no worse";
-    return text + "\n";
+    static constexpr std::array<std::string_view, 3> paired{"metric", "gpu_h", "makespan_s"};
+    return text + "\n" + pairs_table(groups.pairs(), paired, pairs_share(groups.grouping()));
 }
 
 std::string searched_trials_csv(std::span<const SearchedRun> runs) {
@@ -281,32 +280,17 @@ std::string searched_trials_csv(std::span<const SearchedRun> runs) {
     return csv.text();
 }
 
-std::string searches_json(const scenarios::SearchScenario& first,
-                          std::span<const SearchedRun> runs) {
-    json document = {{"scenario", first.name},
-                     {"gpus", first.where.cluster.gpus()},
-                     {"means", json::array()},
-                     {"runs", json::array()}};
-    for (const SearchMeans& means : means_of(runs)) {
-        json one = {{"searcher", means.name},          {"searches", means.runs.size()},
-                    {"metric", means.mean(metric_of)}, {"makespan_h", means.mean(makespan_h_of)},
-                    {"gpu_h", means.mean(gpu_h_of)},   {"gpu_share", means.mean(share_of)}};
-        if (means.runs.front()->full) {
-            one["same_winner"] = means.count(is_same_winner);
-            one["as_good"] = means.count(is_as_good);
-        }
-        document["means"].push_back(std::move(one));
-    }
-    for (const SearchedRun& run : runs) {
-        json one = {{"searcher", run.searcher}, {"seed", run.seed}};
-        for (const records::VariedValue& value : run.varied) {
-            one["vary"][value.pointer] = value.value;
-        }
-        for (const SearchColumn& column : search_columns) one[column.name] = column.value(run);
+std::string searches_json(const scenarios::SearchScenario& first, std::span<const SearchedRun> runs,
+                          const std::string& baseline) {
+    using nlohmann::ordered_json;
+    ordered_json document = {{"scenario", first.name}, {"gpus", first.where.cluster.gpus()}};
+    document["means"] = grouped_rows(search_means(runs, baseline));
+    ordered_json& rows = document["runs"] =
+        seeded_rows("searcher", seeded_runs(runs, search_columns()), names_of(search_columns()));
+    for (std::size_t run = 0; run < runs.size(); ++run) {
         for (std::size_t i = 0; i < first.space.size(); ++i) {
-            one["settings"][first.space[i].pointer] = run.winner().settings[i];
+            rows[run]["settings"][first.space[i].pointer] = runs[run].winner().settings[i];
         }
-        document["runs"].push_back(std::move(one));
     }
     return document.dump(2) + "\n";
 }
@@ -315,15 +299,15 @@ plots::FigureResult write_searches(OutputFolder& folder, const StepDocument& doc
                                    std::span<const scenarios::SearchScenario> variants,
                                    std::span<const SearchedRun> runs,
                                    const plots::FigureOptions& options) {
-    const ScenarioFiles files{.command = "search",
-                              .resolved = variants.front().resolved,
-                              .scenario_file = document.file,
-                              .varied = document.varied,
-                              .files = {{"search.csv", searches_csv(runs)},
-                                        {"pieces.csv", pieces_csv(runs)},
-                                        {"trials.csv", searched_trials_csv(runs)},
-                                        {"search.json", searches_json(variants.front(), runs)}},
-                              .figures = read_searched};
+    const ScenarioFiles files{
+        .command = "search",
+        .resolved = variants.front().resolved,
+        .document = document,
+        .files = {{"search.csv", searches_csv(runs)},
+                  {"pieces.csv", pieces_csv(runs)},
+                  {"trials.csv", searched_trials_csv(runs)},
+                  {"search.json", searches_json(variants.front(), runs, document.baseline)}},
+        .figures = read_searched};
     return write_scenario_folder(folder, files, options);
 }
 
@@ -378,6 +362,10 @@ plots::FigureInput read_searched(const std::filesystem::path& folder) {
         }
     }
     plots::FigureInput input;
+    static const std::array quantities{
+        SeededQuantity{{"metric", "metric of the trial that won", "metric"}, "metric"},
+        SeededQuantity{{"time", "GPU time (h)", "gpu_h"}, "gpu_h"}};
+    input.variations = seeded_variations(folder / "search.json", "searcher", quantities);
     constexpr std::size_t lines_that_fit = 12;
     const bool fits = !figure.lines.empty() && figure.lines.size() <= lines_that_fit;
     if (fits) input.found.push_back(std::move(figure));

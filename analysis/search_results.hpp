@@ -3,7 +3,7 @@
 //
 // RESULTS/: run.json (how to repeat it: `ukemi search RESULTS/run.json`), search.csv (a row a
 // search), trials.csv (a row a trial), pieces.csv (a row a stretch of training), search.json (the
-// first table, and means over the seeds) and figures/.
+// first table, means over the seeds, and pairs) and figures/.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "analysis/seeded_runs.hpp"
 #include "analysis/simulated_steps.hpp"
-#include "base/statistics.hpp"
 #include "scenarios/reader/search_scenario.hpp"
 
 namespace ukemi::analysis {
@@ -29,18 +29,50 @@ struct SearchedRun {
     double makespan_s() const { return to_seconds(outcome.schedule.end.since_start()); }
     double gpu_share() const { return outcome.gpu_s / outcome.full_gpu_s; }
     const sim::SearchedTrial& winner() const { return outcome.trials[outcome.winner]; }
+
+    std::string outcome_hash;  // of every piece and of what became of it
+    const std::string& decided_by() const { return searcher; }
+    bool finished() const { return true; }
+    std::optional<bool> deadline_met() const { return std::nullopt; }
 };
 
-// Each variant under each seed and searcher, in that order; seeds several at a time. `full`: all
-// trials are trained to their ends, too, to see who should have won. Runs point into the scenarios.
+// What a search reports: the columns of search.csv and the keys of search.json.
+std::span<const SummaryColumn<SearchedRun>> search_columns();
+
+// The searchers of one scenario under one seed; what one of them has trained the others need not
+// train again.
+class SearcherRuns {
+public:
+    // `full`: all trials are trained to their ends, too, to see who should have won.
+    SearcherRuns(const scenarios::SearchScenario& scenario, std::uint64_t seed, bool full)
+        : scenario_(scenario),
+          seed_(seed),
+          full_(full),
+          learned_(scenario.space, scenario.make_trial, scenario.units, seed) {}
+    std::size_t count() const { return scenario_.searchers.size(); }
+    SearchedRun run(std::size_t searcher);
+
+private:
+    const scenarios::SearchScenario& scenario_;
+    std::uint64_t seed_;
+    bool full_;
+    sim::LearnedTrials learned_;
+};
+
+// Each variant under each seed (without any, its own) and searcher, in that order; seeds several at
+// a time. Runs point into the scenarios.
 std::vector<SearchedRun> run_searches(std::span<const scenarios::SearchScenario> variants,
-                                      std::span<const std::uint64_t> seeds, bool full);
+                                      std::span<const std::uint64_t> seeds, bool full,
+                                      const RunProgress& progress = {});
+
+// Means over the seeds, and pairs with a searcher, unless that is empty.
+GroupedRuns search_means(std::span<const SearchedRun> runs, const std::string& baseline);
 
 std::string searches_table(const scenarios::SearchScenario& first,
-                           std::span<const SearchedRun> runs);
+                           std::span<const SearchedRun> runs, const std::string& baseline);
 std::string searched_trials_csv(std::span<const SearchedRun> runs);
-std::string searches_json(const scenarios::SearchScenario& first,
-                          std::span<const SearchedRun> runs);
+std::string searches_json(const scenarios::SearchScenario& first, std::span<const SearchedRun> runs,
+                          const std::string& baseline);
 
 plots::FigureResult write_searches(OutputFolder& folder, const StepDocument& document,
                                    std::span<const scenarios::SearchScenario> variants,

@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "analysis/scenario_folder.hpp"
 #include "analysis/simulated_figures.hpp"
 #include "base/csv_writer.hpp"
-#include "base/parallel_for.hpp"
+#include "base/first_failure.hpp"
 #include "base/read_file.hpp"
 #include "policies/codec_text.hpp"
 #include "records/varied_columns.hpp"
@@ -180,18 +179,9 @@ std::string words_of(const sim::LayoutRequest& request) {
 std::vector<SimulatedVariant> simulate_steps(std::vector<scenarios::StepScenario> scenarios,
                                              std::int64_t detailed_steps) {
     std::vector<SimulatedVariant> variants(scenarios.size());
-    std::vector<std::exception_ptr> failures(scenarios.size());
-    const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    parallel_for(scenarios.size(), threads, [&](std::size_t i) {
-        try {
-            variants[i] = variant_of(std::move(scenarios[i]), detailed_steps);
-        } catch (...) {
-            failures[i] = std::current_exception();
-        }
+    guarded_parallel_for(scenarios.size(), machine_threads(), [&](std::size_t i) {
+        variants[i] = variant_of(std::move(scenarios[i]), detailed_steps);
     });
-    for (const std::exception_ptr& failure : failures) {
-        if (failure) std::rethrow_exception(failure);
-    }
     return variants;
 }
 
@@ -267,34 +257,6 @@ std::string simulated_json(std::span<const SimulatedVariant> variants, const std
     return document.dump(2) + "\n";
 }
 
-StepDocument read_step_document(const fs::path& file, std::string_view command) {
-    StepDocument document{file, read_file(file), {}};
-    const json about = json::parse(document.text, nullptr, false);
-    if (!about.is_object() || !about.contains("scenario") || !about.contains("ukemi")) {
-        return document;
-    }
-    const json written = about.value("command", json());
-    if (written != command) {
-        const bool of_own = written == "simulate" || written == "schedule" || written == "search";
-        throw InputError(file.string(), "",
-                         of_own ? fmt::format("is of ukemi {0}: ukemi {0} runs it again",
-                                              written.get<std::string>())
-                                : "is of runs on a market: ukemi replay or compare runs it again");
-    }
-    try {
-        // Files that the scenario names lie beside it, wherever its results are.
-        document.file = about.at("scenario_file").get<std::string>();
-        document.text = about.at("scenario").dump();
-        for (const json& key : about.at("vary")) {
-            document.varied.push_back({key.at("pointer").get<std::string>(),
-                                       key.at("values").get<std::vector<std::string>>()});
-        }
-    } catch (const json::exception& error) {
-        throw InputError(file.string(), "", fmt::format("damaged: {}", error.what()));
-    }
-    return document;
-}
-
 std::vector<scenarios::StepScenario> step_variants(StepDocument& document,
                                                    std::span<const ConfigOverride> overrides,
                                                    std::span<const std::string> keys) {
@@ -315,8 +277,7 @@ plots::FigureResult write_simulated(OutputFolder& folder, const StepDocument& do
                                     const plots::FigureOptions& options) {
     const ScenarioFiles files{.command = "simulate",
                               .resolved = variants.front().scenario.resolved,
-                              .scenario_file = document.file,
-                              .varied = document.varied,
+                              .document = document,
                               .files = {{"simulate.csv", simulated_csv(variants)},
                                         {"steps.csv", steps_csv(variants)},
                                         {"simulate.json", simulated_json(variants)}},

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "analysis/step_document.hpp"
 #include "base/statistics.hpp"
 #include "plots/figures.hpp"
 #include "scenarios/reader/step_scenario.hpp"
-#include "scenarios/reader/variants.hpp"
 #include "sim/step/step_record.hpp"
 
 namespace ukemi::analysis {
@@ -55,18 +55,8 @@ std::string steps_csv(std::span<const SimulatedVariant> variants);
 std::string simulated_json(std::span<const SimulatedVariant> variants,
                            const std::string& layouts = {});
 
-// What a scenario of a command is read from: a file of its own, or the run.json of results, which
-// says what was varied.
-struct StepDocument {
-    std::filesystem::path file;
-    std::string text;
-    std::vector<scenarios::VariedKey> varied;
-};
-StepDocument read_step_document(const std::filesystem::path& file,
-                                std::string_view command = "simulate");
-
-// Its variants, changed by the overrides. Keys that are given ("/json/pointer=VALUE,VALUE…") are
-// varied in place of the document's, which then says so.
+// The variants of a document, changed by the overrides. Keys that are given
+// ("/json/pointer=VALUE,VALUE…") are varied in place of the document's, which then says so.
 std::vector<scenarios::StepScenario> step_variants(StepDocument& document,
                                                    std::span<const ConfigOverride> overrides,
                                                    std::span<const std::string> keys);

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "analysis/database/market_maker.hpp"
 #include "analysis/database/sqlite.hpp"
 #include "analysis/database/sweep_runs.hpp"
 #include "base/read_file.hpp"
@@ -62,13 +63,14 @@ void sweep_once(const fs::path& source, std::size_t variants, int threads) {
     setup.threads = threads;
     setup.judged = true;
     std::vector<long> resident_mib;  // at a tenth, at half
-    setup.progress = [&](std::size_t done, std::size_t total) {
-        if (done == total / 10 || done == total / 2) resident_mib.push_back(largest_resident_mib());
-    };
     analysis::SweepSetup sweep;
     sweep.database = folder / "runs.db";
+    sweep.progress = [&](std::size_t done, std::size_t total) {
+        if (done == total / 10 || done == total / 2) resident_mib.push_back(largest_resident_mib());
+    };
+    analysis::MarketMaker maker(cases, setup);
     analysis::RankGroup alone;
-    const analysis::SweepEnd end = analysis::sweep_runs(cases, setup, sweep, alone);
+    const analysis::SweepEnd end = analysis::sweep_runs(maker, sweep, alone);
     if (end.failure) std::rethrow_exception(end.failure);
     resident_mib.push_back(largest_resident_mib());
     const double used_s = processor_s() - begun_s;

@@ -14,16 +14,18 @@ void add_database_options(CLI::App& command, DatabaseOptions& options) {
     command
         .add_option("--by", options.by,
                     "a row for each value of these columns of `runs` (policy,trace, or a varied "
-                    "key by its pointer: /job/deadline; default: scenario, variant and policy)")
+                    "key by its pointer: /job/deadline; default: scenario, variant and policy, "
+                    "scheduler or searcher)")
         ->delimiter(',')
         ->allow_extra_args(false);
     command
         .add_option("--metric", options.metrics,
-                    "columns that hold numbers (default: cost_usd,duration_s)")
+                    "columns that hold numbers (default: cost_usd,duration_s; of schedules "
+                    "completion_s_mean,makespan_s; of searches metric,gpu_h)")
         ->delimiter(',')
         ->allow_extra_args(false);
     command.add_option("--baseline", options.baseline,
-                       "compare each policy with this one, pair by pair");
+                       "compare each policy, scheduler or searcher with this one, pair by pair");
     command.add_option("--build", options.build,
                        "of the runs of this build, by a part of its name (default: the last)");
     command

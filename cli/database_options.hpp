@@ -11,7 +11,7 @@ namespace ukemi::cli {
 
 struct DatabaseOptions {
     std::vector<std::string> by;
-    std::vector<std::string> metrics{"cost_usd", "duration_s"};
+    std::vector<std::string> metrics;  // empty: what runs of the database's kind are asked for
     std::string baseline;
     std::string build;
     std::vector<std::string> where;

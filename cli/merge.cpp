@@ -20,14 +20,23 @@ struct MergeOptions {
 };
 
 void merge(const MergeOptions& options) {
+    const analysis::RunKind* kind = nullptr;
     for (const fs::path& part : options.parts) {
         const analysis::StoredRuns readable(part);  // else nothing is made or changed
+        if (kind == nullptr) kind = &readable.kind();
+        if (kind != &readable.kind()) {
+            throw InputError(part.string(), "",
+                             fmt::format("holds runs of ukemi {}, {} of ukemi {}: a database has "
+                                         "one kind",
+                                         readable.kind().command,
+                                         one_line(options.parts[0].string()), kind->command));
+        }
         std::error_code none;
         if (fs::equivalent(part, options.database, none)) {
             throw InputError(part.string(), "", "is what the runs are to be added to");
         }
     }
-    analysis::RunDatabase database(options.database);
+    analysis::RunDatabase database(options.database, *kind);
     for (const fs::path& part : options.parts) {
         const std::int64_t added = database.add_all_of(part);
         fmt::print("{}: {} runs added from {}\n", one_line(options.database.string()), added,

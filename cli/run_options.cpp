@@ -80,7 +80,13 @@ void add_trace_options(CLI::App& command, analysis::RunRequest& options) {
                      "the files of --traces are zones (and their prices) of one market");
 }
 
-void add_experiment_options(CLI::App& command, ExperimentOptions& options, const char* starts) {
+namespace {
+void add_seeds_option(CLI::App& command, std::string& seeds) {
+    command.add_option("--seeds", seeds, "1..10 or 1,2,7 (default: the scenario's)");
+}
+}  // namespace
+
+void add_experiment_options(CLI::App& command, analysis::RunRequest& options, const char* starts) {
     add_trace_options(command, options);
     command.add_option("--policies", options.policies,
                        "lists to compare: a,b+c runs [a] and [b, c] (default: the scenario's; "
@@ -90,7 +96,7 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options, const
 }
 
 void add_repetition_options(CLI::App& command, analysis::RunRequest& options, const char* starts) {
-    command.add_option("--seeds", options.seeds, "1..10 or 1,2,7 (default: the scenario's)");
+    add_seeds_option(command, options.seeds);
     command.add_option("--starts", options.starts,
                        fmt::format("begin in each trace at: 40 moments, every=6h, at=0h,12h, or "
                                    "apart: windows that do not overlap (default: the scenario's, "
@@ -104,6 +110,25 @@ void add_judgement_options(CLI::App& command, ExperimentOptions& options) {
     command.add_option("--baseline", options.baseline,
                        "compare each policy with this one, pair by pair");
     command.add_flag("--strict", options.strict, "a warning is an error: no results, exit 2");
+}
+
+void add_cluster_options(CLI::App& command, analysis::ClusterRequest& options,
+                         std::string_view compared) {
+    add_variation_options(command, options.variation);
+    add_seeds_option(command, options.seeds);
+    command.add_option("--baseline", options.baseline,
+                       fmt::format("compare each {} with this one, pair by pair", compared));
+}
+
+void add_schedulers_option(CLI::App& command, std::string& schedulers) {
+    command.add_option("--schedulers", schedulers,
+                       "these instead of the scenario's: names with commas (ukemi list "
+                       "schedulers); parameters are the scenario's, or defaults");
+}
+
+void add_full_option(CLI::App& command, bool& full) {
+    command.add_flag("--full", full,
+                     "train every trial to its end, too, and say whether the winner is the same");
 }
 
 std::optional<std::size_t> terminal_columns() {

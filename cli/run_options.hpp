@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
-#include "analysis/requests/prepared_runs.hpp"
+#include "analysis/requests/cluster_runs.hpp"
 #include "cli/figure_options.hpp"
 
 namespace ukemi::cli {
@@ -69,9 +69,16 @@ void add_trace_options(CLI::App& command, analysis::RunRequest& options);
 void add_setting_option(CLI::App& command, analysis::VariationRequest& options);
 void add_repetition_options(CLI::App& command, analysis::RunRequest& options, const char* starts);
 // `starts` is what --starts is where neither it nor the scenario says anything, for the help.
-void add_experiment_options(CLI::App& command, ExperimentOptions& options, const char* starts);
+void add_experiment_options(CLI::App& command, analysis::RunRequest& options, const char* starts);
 // --baseline and --strict: for those of these commands that say what came out.
 void add_judgement_options(CLI::App& command, ExperimentOptions& options);
+
+// Of commands that run jobs on a shared cluster: --set, --vary, --seeds and --baseline, which names
+// a `compared` ("scheduler").
+void add_cluster_options(CLI::App& command, analysis::ClusterRequest& options,
+                         std::string_view compared);
+void add_schedulers_option(CLI::App& command, std::string& schedulers);
+void add_full_option(CLI::App& command, bool& full);
 
 // The terminal's columns; nothing where standard output is none.
 std::optional<std::size_t> terminal_columns();

@@ -4,59 +4,38 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/requests/cluster_runs.hpp"
+#include "analysis/result_doubts.hpp"
 #include "analysis/schedule_results.hpp"
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
-#include "scenarios/reader/variants.hpp"
 
 namespace ukemi::cli {
 
 namespace {
 
-struct ScheduleOptions {
-    std::string scenario;
-    std::string schedulers;
-    analysis::VariationRequest variation;
+struct ScheduleOptions : analysis::ClusterRequest {
     OutputOptions output;
 };
-
-std::vector<scenarios::ScheduleScenario> variants_of(const ScheduleOptions& options,
-                                                     analysis::StepDocument& document) {
-    std::vector<ConfigOverride> overrides;
-    if (!options.schedulers.empty()) {
-        overrides.push_back(analysis::chosen_schedulers(options.schedulers, document));
-    }
-    for (const std::string& setting : options.variation.settings) {
-        overrides.push_back(parse_override(setting));
-    }
-    if (!options.variation.varied.empty()) document.varied.clear();
-    for (const std::string& argument : options.variation.varied) {
-        document.varied.push_back(scenarios::parse_varied_key(argument));
-    }
-    std::vector<scenarios::ScheduleScenario> all;
-    scenarios::for_each_variant(overrides, document.varied, [&](auto set, auto varied) {
-        all.push_back(scenarios::schedule_scenario_from_text(document.text, document.file, set));
-        all.back().varied.assign(varied.begin(), varied.end());
-    });
-    return all;
-}
 
 void schedule(const ScheduleOptions& options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
-    analysis::StepDocument document = analysis::read_step_document(options.scenario, "schedule");
+    const analysis::StepDocument document = analysis::cluster_document(options, "schedule");
     expect_folder(output);
-    std::vector<scenarios::ScheduleScenario> variants = variants_of(options, document);
+    const std::vector<scenarios::ScheduleScenario> variants =
+        analysis::schedules_of(options, document);
     std::optional<analysis::OutputFolder> folder;
     if (!output.out.empty()) folder.emplace(output.out, output.force);
     CsvFile csv(output);
     const std::vector<analysis::ScheduledRun> runs =
         analysis::run_schedules(variants, folder.has_value());
+    analysis::warn(analysis::doubts_about(runs), false);
     const scenarios::ScheduleScenario& first = variants.front();
     plots::FigureResult figures;
     if (folder) figures = analysis::write_schedules(*folder, document, first, runs, draw);
-    fmt::print("{}", output.json ? analysis::schedules_json(first, runs)
-                                 : analysis::schedules_table(first, runs));
+    fmt::print("{}", output.json ? analysis::schedules_json(first, runs, document.baseline)
+                                 : analysis::schedules_table(first, runs, document.baseline));
     if (csv.is_wanted()) csv.write(analysis::scheduled_jobs_csv(runs));
     if (folder) say_results(output, folder->path(), figures);
     if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
@@ -73,10 +52,8 @@ void add_schedule(CLI::App& app) {
                      "a scenario with sections cluster, jobs and schedulers, or a folder of "
                      "results (or its run.json): runs them again")
         ->required();
-    command->add_option("--schedulers", options->schedulers,
-                        "these instead of the scenario's: names with commas (ukemi list "
-                        "schedulers); parameters are the scenario's, or defaults");
-    add_variation_options(*command, options->variation);
+    add_schedulers_option(*command, options->schedulers);
+    add_cluster_options(*command, *options, "scheduler");
     add_output_options(*command, options->output,
                        {"print JSON instead of the table", "write a row a job to this file",
                         "folder for results: schedule.csv, jobs.csv, spans.csv, run.json, "

@@ -4,59 +4,36 @@
 #include <memory>
 #include <optional>
 
-#include "analysis/requests/expand.hpp"
+#include "analysis/requests/cluster_runs.hpp"
 #include "analysis/search_results.hpp"
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
-#include "scenarios/reader/variants.hpp"
 
 namespace ukemi::cli {
 
 namespace {
 
-struct SearchOptions {
-    std::string scenario;
-    std::string seeds;
-    bool full = false;
-    analysis::VariationRequest variation;
+struct SearchOptions : analysis::ClusterRequest {
     OutputOptions output;
 };
-
-std::vector<scenarios::SearchScenario> searches_in(const SearchOptions& options,
-                                                   analysis::StepDocument& document) {
-    std::vector<ConfigOverride> overrides;
-    for (const std::string& setting : options.variation.settings) {
-        overrides.push_back(parse_override(setting));
-    }
-    if (!options.variation.varied.empty()) document.varied.clear();
-    for (const std::string& argument : options.variation.varied) {
-        document.varied.push_back(scenarios::parse_varied_key(argument));
-    }
-    std::vector<scenarios::SearchScenario> all;
-    scenarios::for_each_variant(overrides, document.varied, [&](auto set, auto varied) {
-        all.push_back(scenarios::search_scenario_from_text(document.text, document.file, set));
-        all.back().varied.assign(varied.begin(), varied.end());
-    });
-    return all;
-}
 
 void search(const SearchOptions& options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
-    analysis::StepDocument document = analysis::read_step_document(options.scenario, "search");
+    const analysis::StepDocument document = analysis::cluster_document(options, "search");
     expect_folder(output);
-    const std::vector<scenarios::SearchScenario> variants = searches_in(options, document);
-    std::vector<std::uint64_t> seeds = {variants.front().seed};
-    if (!options.seeds.empty()) seeds = analysis::parse_seeds(options.seeds, "--seeds");
+    const std::vector<scenarios::SearchScenario> variants =
+        analysis::searches_of(options, document);
     std::optional<analysis::OutputFolder> folder;
     if (!output.out.empty()) folder.emplace(output.out, output.force);
     CsvFile csv(output);
     const std::vector<analysis::SearchedRun> runs =
-        analysis::run_searches(variants, seeds, options.full);
+        analysis::run_searches(variants, document.seeds, document.full);
     plots::FigureResult figures;
     if (folder) figures = analysis::write_searches(*folder, document, variants, runs, draw);
-    fmt::print("{}", output.json ? analysis::searches_json(variants.front(), runs)
-                                 : analysis::searches_table(variants.front(), runs));
+    const scenarios::SearchScenario& first = variants.front();
+    fmt::print("{}", output.json ? analysis::searches_json(first, runs, document.baseline)
+                                 : analysis::searches_table(first, runs, document.baseline));
     if (csv.is_wanted()) csv.write(analysis::searched_trials_csv(runs));
     if (folder) say_results(output, folder->path(), figures);
     if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
@@ -73,10 +50,8 @@ void add_search(CLI::App& app) {
                      "a scenario with sections trial, space and searchers, or a folder of results "
                      "(or its run.json): runs them again")
         ->required();
-    command->add_option("--seeds", options->seeds, "1..10 or 1,2,7 (default: the scenario's)");
-    command->add_flag("--full", options->full,
-                      "train every trial to its end, too, and say whether the winner is the same");
-    add_variation_options(*command, options->variation);
+    add_full_option(*command, options->full);
+    add_cluster_options(*command, *options, "searcher");
     add_output_options(*command, options->output,
                        {"print JSON instead of the table", "write a row a trial to this file",
                         "folder for results: search.csv, trials.csv, pieces.csv, run.json, "

@@ -6,10 +6,10 @@
 #include <functional>
 #include <memory>
 
+#include "analysis/database/sweep_request.hpp"
 #include "analysis/database/sweep_runs.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
-#include "cli/experiment_setup.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/run_options.hpp"
 #include "cli/stop_signals.hpp"
@@ -18,7 +18,7 @@ namespace ukemi::cli {
 
 namespace {
 
-struct SweepOptions : ExperimentOptions {
+struct SweepOptions : analysis::SweepRequest {
     std::filesystem::path database;
     bool resume = false;
     std::string shard = "1/1";
@@ -47,12 +47,6 @@ SweepShard parse_shard(const std::string& text) {
                                  ukemi::quoted(text)));
 }
 
-void refuse_predictions(const analysis::PreparedRuns& runs) {
-    if (!runs.inputs.predicted) return;
-    throw InputError(runs.inputs.scenario->file.string(), "",
-                     "is of a prediction of live runs: ukemi replay runs it again");
-}
-
 std::function<bool()> stop_asked() {
     const std::atomic<int>& requests = watch_stop_signals(SecondSignal::kills);
     return [&requests] { return requests > 0; };
@@ -62,8 +56,7 @@ std::function<bool()> stop_asked() {
 // says.
 void help_sweep(const SweepOptions& options, analysis::RankGroup& ranks) {
     try {
-        analysis::PreparedRuns runs = analysis::prepare_runs(options, true);
-        analysis::help_sweep(runs.cases, runs.setup, stop_asked(), ranks);
+        analysis::help_sweep(*analysis::run_maker(options), stop_asked(), ranks);
     } catch (const InputError& error) {
         ranks.fail({true, error.what()});
     } catch (const std::exception& error) {
@@ -78,13 +71,13 @@ void run_sweep(const SweepOptions& options) {
         return;
     }
     const SweepShard shard = parse_shard(options.shard);
-    analysis::PreparedRuns runs = analysis::prepare_runs(options, true);
-    refuse_predictions(runs);
+    const std::unique_ptr<analysis::RunMaker> maker = analysis::run_maker(options);
     ProgressLine line;
-    runs.setup.progress = [&](std::size_t done, std::size_t total) { line(done, total); };
     const analysis::SweepEnd end = analysis::sweep_runs(
-        runs.cases, runs.setup,
-        {options.database, options.resume, shard.number, shard.count, stop_asked()}, ranks);
+        *maker,
+        {options.database, options.resume, shard.number, shard.count, stop_asked(),
+         [&](std::size_t done, std::size_t total) { line(done, total); }},
+        ranks);
     line.clear();
     const std::string name = one_line(options.database.string());
     if (end.failure) {
@@ -115,9 +108,12 @@ void add_sweep(CLI::App& app) {
         "sweep", "very many runs into one database; killed or stopped, it goes on where it was");
     command
         ->add_option("SCENARIO", options->scenarios,
-                     "a scenario file, or several; or the run.json of results")
+                     "a scenario file, or several; one of jobs that share a cluster, or of a "
+                     "search; or the run.json of results")
         ->required();
     add_experiment_options(*command, *options, "apart where recorded, else 1: its beginning");
+    add_schedulers_option(*command, options->schedulers);
+    add_full_option(*command, options->full);
     command->add_option("--out", options->database, "the database (SQLite)")
         ->type_name("FILE")
         ->required();

@@ -15,13 +15,17 @@
 
 #include "analysis/build_info.hpp"
 #include "analysis/compared_runs.hpp"
+#include "analysis/database/sweep_request.hpp"
 #include "analysis/database/sweep_runs.hpp"
 #include "analysis/report/report_part.hpp"
+#include "analysis/requests/cluster_runs.hpp"
 #include "analysis/requests/prepared_runs.hpp"
 #include "analysis/requests/recorded_markets.hpp"
 #include "analysis/requests/shipped_scenarios.hpp"
 #include "analysis/result_doubts.hpp"
 #include "analysis/results.hpp"
+#include "analysis/schedule_results.hpp"
+#include "analysis/search_results.hpp"
 #include "analysis/series_table.hpp"
 #include "analysis/simulated_steps.hpp"
 #include "analysis/table.hpp"
@@ -246,23 +250,106 @@ private:
     std::vector<analysis::SimulatedVariant> variants_;
 };
 
+// ---- schedule and search -----------------------------------------------------------------------
+
+// The keys are members of ClusterRequest; python/ukemi/experiments.py has them.
+analysis::ClusterRequest cluster_request(const py::dict& asked) {
+    analysis::ClusterRequest request;
+    take(asked, "scenario", request.scenario);
+    take(asked, "schedulers", request.schedulers);
+    take(asked, "settings", request.variation.settings);
+    take(asked, "varied", request.variation.varied);
+    take(asked, "seeds", request.seeds);
+    take(asked, "baseline", request.baseline);
+    take(asked, "full", request.full);
+    return request;
+}
+
+class MadeSchedules {
+public:
+    MadeSchedules(const py::dict& asked, const py::object& progress) {
+        const analysis::ClusterRequest request = cluster_request(asked);
+        watched(progress, [&](Watch& watch) {
+            document_ = analysis::cluster_document(request, "schedule");
+            scenarios_ = analysis::schedules_of(request, document_);
+            runs_ = analysis::run_schedules(
+                scenarios_, true,
+                [&](std::size_t done, std::size_t total) { watch.report(done, total); });
+        });
+    }
+
+    const std::string& baseline() const { return document_.baseline; }
+    std::string json(const std::string& baseline) const {
+        return analysis::schedules_json(scenarios_.front(), runs_, baseline);
+    }
+    std::string table() const {
+        return analysis::schedules_table(scenarios_.front(), runs_, baseline());
+    }
+    std::string jobs_csv() const { return analysis::scheduled_jobs_csv(runs_); }
+    Drawn save(const fs::path& folder, bool force, const std::vector<std::string>& only) const {
+        analysis::OutputFolder out(folder, force);
+        return drawn(analysis::write_schedules(out, document_, scenarios_.front(), runs_,
+                                               figures_named(only)));
+    }
+
+private:
+    analysis::StepDocument document_;
+    std::vector<scenarios::ScheduleScenario> scenarios_;
+    std::vector<analysis::ScheduledRun> runs_;
+};
+
+class MadeSearches {
+public:
+    MadeSearches(const py::dict& asked, const py::object& progress) {
+        const analysis::ClusterRequest request = cluster_request(asked);
+        watched(progress, [&](Watch& watch) {
+            document_ = analysis::cluster_document(request, "search");
+            scenarios_ = analysis::searches_of(request, document_);
+            runs_ = analysis::run_searches(
+                scenarios_, document_.seeds, document_.full,
+                [&](std::size_t done, std::size_t total) { watch.report(done, total); });
+        });
+    }
+
+    const std::string& baseline() const { return document_.baseline; }
+    std::string json(const std::string& baseline) const {
+        return analysis::searches_json(scenarios_.front(), runs_, baseline);
+    }
+    std::string table() const {
+        return analysis::searches_table(scenarios_.front(), runs_, baseline());
+    }
+    std::string trials_csv() const { return analysis::searched_trials_csv(runs_); }
+    Drawn save(const fs::path& folder, bool force, const std::vector<std::string>& only) const {
+        analysis::OutputFolder out(folder, force);
+        return drawn(
+            analysis::write_searches(out, document_, scenarios_, runs_, figures_named(only)));
+    }
+
+private:
+    analysis::StepDocument document_;
+    std::vector<scenarios::SearchScenario> scenarios_;
+    std::vector<analysis::SearchedRun> runs_;
+};
+
 // ---- sweep and tune ----------------------------------------------------------------------------
 
 py::dict sweep(const py::dict& asked, const py::object& progress) {
-    analysis::RunRequest request;
+    analysis::SweepRequest request;
     read_request(asked, request);
+    take(asked, "schedulers", request.schedulers);
+    take(asked, "full", request.full);
     analysis::SweepSetup setup;
     take(asked, "database", setup.database);
     take(asked, "resume", setup.resume);
     analysis::SweepEnd end;
     watched(progress, [&](Watch& watch) {
         analysis::RankGroup ranks;
-        analysis::PreparedRuns runs = analysis::prepare_runs(request, true);
-        runs.setup.progress = [&](std::size_t done, std::size_t total) {
+        const std::unique_ptr<analysis::RunMaker> maker = analysis::run_maker(request);
+        setup.progress = [&](std::size_t done, std::size_t total) {
             if (!watch.is_stopped()) watch.report(done, total);
         };
         setup.stopped = [&] { return watch.is_stopped(); };
-        end = analysis::sweep_runs(runs.cases, runs.setup, setup, ranks);
+        end = analysis::sweep_runs(*maker, setup, ranks);
         if (end.failure) std::rethrow_exception(end.failure);
     });
     py::dict result;
@@ -375,6 +462,20 @@ void bind_experiments(py::module_& module) {
         .def("json", &MadeSteps::json)
         .def("steps_csv", &MadeSteps::steps_csv)
         .def("save", &MadeSteps::save, py::call_guard<py::gil_scoped_release>());
+    py::class_<MadeSchedules>(module, "MadeSchedules")
+        .def(py::init<const py::dict&, const py::object&>())
+        .def_property_readonly("baseline", &MadeSchedules::baseline)
+        .def("json", &MadeSchedules::json)
+        .def("table", &MadeSchedules::table)
+        .def("jobs_csv", &MadeSchedules::jobs_csv)
+        .def("save", &MadeSchedules::save, py::call_guard<py::gil_scoped_release>());
+    py::class_<MadeSearches>(module, "MadeSearches")
+        .def(py::init<const py::dict&, const py::object&>())
+        .def_property_readonly("baseline", &MadeSearches::baseline)
+        .def("json", &MadeSearches::json)
+        .def("table", &MadeSearches::table)
+        .def("trials_csv", &MadeSearches::trials_csv)
+        .def("save", &MadeSearches::save, py::call_guard<py::gil_scoped_release>());
     module.def("sweep", &sweep);
     module.def("tune", &tune);
     module.def("describe", &describe);

@@ -14,22 +14,6 @@ namespace ukemi::records {
 
 namespace {
 
-// As a number of JSON, or as a word where JSON has no number for it.
-nlohmann::ordered_json run_value_json(const RunValue& value) {
-    return std::visit(
-        [](const auto& held) -> nlohmann::ordered_json {
-            using Held = std::decay_t<decltype(held)>;
-            if constexpr (std::is_same_v<Held, std::monostate>) {
-                return nullptr;
-            } else if constexpr (std::is_same_v<Held, double>) {
-                return real_json(held);
-            } else {
-                return held;
-            }
-        },
-        value);
-}
-
 void add_real_field(CsvWriter& csv, double value) {
     if (std::isfinite(value)) {
         csv.add(value);
@@ -58,6 +42,21 @@ void add_run_value(CsvWriter& csv, const RunValue& value) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json run_value_json(const RunValue& value) {
+    return std::visit(
+        [](const auto& held) -> nlohmann::ordered_json {
+            using Held = std::decay_t<decltype(held)>;
+            if constexpr (std::is_same_v<Held, std::monostate>) {
+                return nullptr;
+            } else if constexpr (std::is_same_v<Held, double>) {
+                return real_json(held);
+            } else {
+                return held;
+            }
+        },
+        value);
+}
 
 std::string runs_json(std::span<const RunResult> runs, std::span<const std::string> warnings) {
     using nlohmann::ordered_json;

@@ -6,15 +6,19 @@
 // that it met, samples where its work is a time) is null, and empty in CSV.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 
-#include "records/run_result.hpp"
+#include "records/run_columns.hpp"
 
 namespace ukemi::records {
 
 // {"runs":[{"scenario":…,"trace":…,"policy":…,"seed":…,"cost_usd":…,…}]}, in the order given.
 std::string runs_json(std::span<const RunResult> runs, std::span<const std::string> warnings = {});
 std::string runs_csv(std::span<const RunResult> runs);
+
+// As a number of JSON, or as a word where JSON has no number for it.
+nlohmann::ordered_json run_value_json(const RunValue& value);
 
 }  // namespace ukemi::records

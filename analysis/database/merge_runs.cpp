@@ -35,11 +35,12 @@ private:
 };
 
 // Runs of one key that came out in two ways would be one of them by chance.
-void expect_same_outcomes(SqliteDatabase& database, const fs::path& other) {
-    SqliteStatement differ(database,
-                           "SELECT printf('%016x', run_key) FROM other.results AS theirs "
-                           "JOIN main.results AS ours USING (run_key) "
-                           "WHERE theirs.event_hash <> ours.event_hash ORDER BY run_key LIMIT 1");
+void expect_same_outcomes(SqliteDatabase& database, const RunKind& kind, const fs::path& other) {
+    SqliteStatement differ(
+        database, fmt::format("SELECT printf('%016x', run_key) FROM other.results AS theirs "
+                              "JOIN main.results AS ours USING (run_key) "
+                              "WHERE theirs.{0} <> ours.{0} ORDER BY run_key LIMIT 1",
+                              kind.hash));
     if (!differ.step()) return;
     throw InputError(other.string(), "",
                      fmt::format("the run {} came out otherwise than in {}: were both made from "
@@ -76,9 +77,9 @@ constexpr std::string_view no_rows =
     "DROP TABLE scenario_rows; DROP TABLE trace_rows; DROP TABLE policy_rows; "
     "DROP TABLE build_rows";
 
-std::string new_results() {
+std::string new_results(const RunKind& kind) {
     std::vector<std::string> own;
-    for (const records::RunColumn* column : stored_columns()) own.push_back(column->name);
+    for (const NamedColumn& column : kind.columns) own.push_back(column.name);
     own.emplace_back("wall_s");
     return fmt::format(
         "INSERT INTO main.results (run_key, build_id, scenario_id, trace_id, policy_id, {}) "
@@ -97,7 +98,7 @@ std::string new_results() {
 std::int64_t RunDatabase::add_all_of(const fs::path& other) {
     const Attached attached(database_, other);
     begin();
-    expect_same_outcomes(database_, other);
+    expect_same_outcomes(database_, kind_, other);
     database_.execute(std::string(new_names));
     std::vector<std::pair<std::string, std::string>> varied;  // name and type
     {
@@ -118,7 +119,7 @@ std::int64_t RunDatabase::add_all_of(const fs::path& other) {
                     "SELECT scenario_rows.id{} FROM other.varied AS theirs "
                     "JOIN scenario_rows ON their_id = theirs.scenario_id",
                     listed, theirs));
-    SqliteStatement(database_, new_results()).run();
+    SqliteStatement(database_, new_results(kind_)).run();
     const std::int64_t added = database_.changed_rows();
     database_.execute(std::string(new_doubts) + std::string(no_rows));
     commit();

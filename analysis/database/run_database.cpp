@@ -54,14 +54,22 @@ std::int64_t row_with(SqliteDatabase& database, const std::string& table, const 
 
 }  // namespace
 
-RunDatabase::RunDatabase(const fs::path& file)
-    : lock_(checked_database_file(file), file), database_(file, SqliteDatabase::Access::write) {
-    const bool is_ours = is_run_database(database_);
+RunDatabase::RunDatabase(const fs::path& file, const RunKind& kind)
+    : kind_(kind),
+      lock_(checked_database_file(file), file),
+      database_(file, SqliteDatabase::Access::write) {
+    const RunKind* const found = kind_in(database_);
+    if (found != nullptr && found != &kind) {
+        throw InputError(file.string(), "",
+                         fmt::format("holds runs of ukemi {}, and these are of ukemi {}: a "
+                                     "database has one kind",
+                                     found->command, kind.command));
+    }
     database_.execute(settings);
-    if (!is_ours) make_tables(database_);
+    if (found == nullptr) make_tables(database_, kind);
     varied_ = columns_in(database_, "varied");
     std::string marks = "?, ?, ?, ?, ?";
-    for (std::size_t i = 0; i < stored_columns().size(); ++i) marks += ", ?";
+    for (std::size_t i = 0; i < kind.columns.size(); ++i) marks += ", ?";
     adds_run_.emplace(database_, fmt::format("INSERT INTO results VALUES ({}, ?)", marks));
 }
 
@@ -73,8 +81,8 @@ std::vector<std::int64_t> RunDatabase::keys() {
     return all;
 }
 
-std::int64_t RunDatabase::scenario_row(const scenarios::Scenario& scenario, std::uint64_t digest) {
-    const std::string name = digest_name(digest);
+std::int64_t RunDatabase::scenario_row(const SweptScenario& scenario) {
+    const std::string name = digest_name(scenario.digest);
     SqliteStatement finds(database_, "SELECT scenario_id FROM scenarios WHERE scenario_digest = ?");
     finds.bind(std::string_view(name));
     if (finds.step()) return finds.integer(0);

@@ -16,22 +16,22 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/database/run_maker.hpp"
 #include "analysis/database/sqlite.hpp"
-#include "analysis/database/swept_run.hpp"
 #include "analysis/output_folder.hpp"
-#include "scenarios/reader/scenario.hpp"
 
 namespace ukemi::analysis {
 
 class RunDatabase {
 public:
     // For writing; made where there is none. Until it is gone, no other process writes there.
-    explicit RunDatabase(const std::filesystem::path& file);
+    // InputError for one of runs of another kind.
+    RunDatabase(const std::filesystem::path& file, const RunKind& kind);
 
     std::vector<std::int64_t> keys();  // of all runs, sorted
 
     // The row of what was read for a run, added if it is not there.
-    std::int64_t scenario_row(const scenarios::Scenario& scenario, std::uint64_t digest);
+    std::int64_t scenario_row(const SweptScenario& scenario);
     void add(const SweptRun& run);  // a key that is there already is an error
 
     // What is added is kept once it is committed, even if the process is killed then.
@@ -50,6 +50,7 @@ private:
     std::int64_t build_row();
     void add_doubts(std::int64_t scenario, std::int64_t trace, std::span<const std::string> doubts);
 
+    const RunKind& kind_;
     OutputLock lock_;
     SqliteDatabase database_;
     std::vector<std::string> varied_;  // the columns of varied keys

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "analysis/build_info.hpp"
 #include "base/input_error.hpp"
@@ -13,10 +12,6 @@ namespace ukemi::analysis {
 namespace {
 
 constexpr std::int64_t application = 0x756b656d;  // "ukem"
-constexpr std::int64_t schema_version = 1;
-
-// Names that many runs have in common, in tables of their own.
-constexpr std::array<std::string_view, 4> shared_names{"scenario", "trace", "policy", "variant"};
 
 constexpr std::string_view tables_of_names = R"(
 CREATE TABLE builds (build_id INTEGER PRIMARY KEY, build TEXT NOT NULL UNIQUE);
@@ -39,27 +34,30 @@ std::string_view type_of(records::RunColumnKind kind) {
     }
 }
 
-std::string table_of_results() {
+std::string table_of_results(const RunKind& kind) {
     std::string sql =
         "CREATE TABLE results (run_key INTEGER NOT NULL UNIQUE,"
         " build_id INTEGER NOT NULL REFERENCES builds,"
         " scenario_id INTEGER NOT NULL REFERENCES scenarios,"
         " trace_id INTEGER NOT NULL REFERENCES traces,"
         " policy_id INTEGER NOT NULL REFERENCES policies";
-    for (const records::RunColumn* column : stored_columns()) {
-        sql += fmt::format(", {} {}", sql_name(column->name), type_of(column->kind));
+    for (const NamedColumn& column : kind.columns) {
+        sql += fmt::format(", {} {}", sql_name(column.name), type_of(column.kind));
     }
     return sql + ", wall_s REAL NOT NULL)";
 }
 
-std::string view_of_runs() {
+// Who decided is called as in files of such runs; only runs on markets have traces.
+std::string view_of_runs(const RunKind& kind) {
     std::vector<std::string> own;
-    for (const records::RunColumn* column : stored_columns()) own.push_back(column->name);
+    for (const NamedColumn& column : kind.columns) own.push_back(column.name);
     return fmt::format(
         "CREATE VIEW runs AS SELECT printf('%016x', run_key) AS run_key, build, scenario, variant,"
-        " trace, policy, {}, wall_s, varied.* FROM results JOIN builds USING (build_id)"
+        "{} policy{}, {}, wall_s, varied.* FROM results JOIN builds USING (build_id)"
         " JOIN scenarios USING (scenario_id) JOIN traces USING (trace_id)"
         " JOIN policies USING (policy_id) LEFT JOIN varied USING (scenario_id)",
+        kind.has_traces ? " trace," : "",
+        kind.compared == "policy" ? "" : fmt::format(" AS {}", kind.compared),
         sql_names(own, "results."));
 }
 
@@ -74,11 +72,11 @@ std::string lacking(const std::vector<std::string>& from, const std::vector<std:
     return lacks == from.end() ? std::string() : *lacks;
 }
 
-void check_columns(SqliteDatabase& database) {
+void check_columns(SqliteDatabase& database, const RunKind& kind) {
     const std::vector<std::string> found = columns_in(database, "results");
     std::vector<std::string> expected{"run_key", "build_id", "scenario_id", "trace_id",
                                       "policy_id"};
-    for (const records::RunColumn* column : stored_columns()) expected.push_back(column->name);
+    for (const NamedColumn& column : kind.columns) expected.push_back(column.name);
     expected.emplace_back("wall_s");
     const std::string missing = lacking(expected, found);
     const std::string unknown = lacking(found, expected);
@@ -91,15 +89,6 @@ void check_columns(SqliteDatabase& database) {
 }
 
 }  // namespace
-
-std::vector<const records::RunColumn*> stored_columns() {
-    std::vector<const records::RunColumn*> columns;
-    for (const records::RunColumn& column : records::run_columns()) {
-        if (std::ranges::find(shared_names, column.name) != shared_names.end()) continue;
-        columns.push_back(&column);
-    }
-    return columns;
-}
 
 void bind_value(SqliteStatement& statement, const records::RunValue& value) {
     std::visit(
@@ -132,27 +121,30 @@ std::string sql_names(const std::vector<std::string>& names, std::string_view be
     return list;
 }
 
-bool is_run_database(SqliteDatabase& database) {
+const RunKind* kind_in(SqliteDatabase& database) {
     const std::int64_t found = database.integer("PRAGMA application_id");
     if (found != application) {
-        if (found == 0 && database.integer("SELECT count(*) FROM sqlite_schema") == 0) return false;
+        if (found == 0 && database.integer("SELECT count(*) FROM sqlite_schema") == 0) {
+            return nullptr;
+        }
         refuse_database(database, "is a database of another program");
     }
     const std::int64_t version = database.integer("PRAGMA user_version");
-    if (version != schema_version) {
-        refuse_database(database, fmt::format("has schema {}, and {} writes schema {}", version,
-                                              build_description(), schema_version));
+    const auto kind = std::ranges::find(run_kinds(), version, &RunKind::schema);
+    if (kind == run_kinds().end()) {
+        refuse_database(database, fmt::format("has schema {}, and {} writes schemas 1 to {}",
+                                              version, build_description(), run_kinds().size()));
     }
-    check_columns(database);
-    return true;
+    check_columns(database, **kind);
+    return *kind;
 }
 
-void make_tables(SqliteDatabase& database) {
+void make_tables(SqliteDatabase& database, const RunKind& kind) {
     database.execute("BEGIN IMMEDIATE");
-    database.execute(std::string(tables_of_names) + table_of_results());
-    database.execute(view_of_runs());
+    database.execute(std::string(tables_of_names) + table_of_results(kind));
+    database.execute(view_of_runs(kind));
     database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT",
-                                 application, schema_version));
+                                 application, kind.schema));
 }
 
 std::vector<std::string> columns_in(SqliteDatabase& database, std::string_view table) {

@@ -63,7 +63,7 @@ StoredContents stored_contents(const std::filesystem::path& file, const std::str
         contents.first_seed = sums.integer(2);
         contents.last_seed = sums.integer(3);
     }
-    contents.policies = names_of_build(database, build, "policies", "policy");
+    contents.deciders = names_of_build(database, build, "policies", "policy");
     contents.traces = names_of_build(database, build, "traces", "trace");
     SqliteStatement rows =
         of_build(database, build,

@@ -33,12 +33,14 @@ std::string shown(const SqliteStatement& row, int field) {
     return row.is_real(field) ? fmt::format("{}", row.real(field)) : std::string(row.text(field));
 }
 
-std::string question_of(const RunGrouping& grouping, std::span<const RunFilter> filters) {
+// Runs without traces have no record, no trace and no window.
+std::string question_of(const RunKind& kind, const RunGrouping& grouping,
+                        std::span<const RunFilter> filters) {
     std::string sql = "SELECT ";
     for (const std::string& key : grouping.keys) sql += sql_name(key) + ", ";
-    sql +=
-        "policy, scenario_id, record, trace, start_s, stretch, seed, event_hash, finished, "
-        "deadline_met";
+    sql += fmt::format("{}, scenario_id, {}, seed, {}, finished, deadline_met", kind.compared,
+                       kind.has_traces ? "record, trace, start_s, stretch" : "'', '', 0.0, 0",
+                       kind.hash);
     for (const std::string& metric : grouping.metrics) sql += ", " + sql_name(metric);
     sql += " FROM runs WHERE build = ?";
     for (const RunFilter& filter : filters) {
@@ -53,7 +55,8 @@ std::string question_of(const RunGrouping& grouping, std::span<const RunFilter> 
         usual_keys);
     if (usual) sql += "scenario_id, ";
     for (const std::string& key : grouping.keys) sql += sql_name(key) + ", ";
-    return sql + "policy, trace, start_s, seed";
+    return sql +
+           fmt::format("{}, {}seed", kind.compared, kind.has_traces ? "trace, start_s, " : "");
 }
 
 UnitRun run_in(const SqliteStatement& row, int field, std::size_t metrics) {
@@ -78,8 +81,8 @@ UnitRun run_in(const SqliteStatement& row, int field, std::size_t metrics) {
 }  // namespace
 
 StoredRuns::StoredRuns(const fs::path& file)
-    : database_(existing(file), SqliteDatabase::Access::read) {
-    if (!is_run_database(database_)) {
+    : database_(existing(file), SqliteDatabase::Access::read), kind_(kind_in(database_)) {
+    if (kind_ == nullptr) {
         throw InputError(file.string(), "", "expected a database of runs, found an empty one");
     }
     SqliteStatement columns(database_, "SELECT name, type FROM pragma_table_info('runs')");
@@ -100,6 +103,10 @@ std::vector<std::string> StoredRuns::policies() {
     SqliteStatement rows(database_, "SELECT policy FROM policies ORDER BY policy_id");
     while (rows.step()) found.emplace_back(rows.text(0));
     return found;
+}
+
+std::string StoredRuns::decider_called(const std::string& name, std::string_view option) {
+    return policy_called(name, policies(), option, kind_->compared);
 }
 
 bool StoredRuns::has_scenarios_of_one_name() {
@@ -139,22 +146,24 @@ RunGrouping StoredRuns::grouping(const std::vector<std::string>& by,
                                  const std::vector<std::string>& metrics,
                                  const std::string& baseline) {
     RunGrouping grouping;
-    grouping.by_policy = by.empty() || std::ranges::find(by, "policy") != by.end();
+    grouping.compared = kind_->compared;
+    grouping.by_policy = by.empty() || std::ranges::find(by, grouping.compared) != by.end();
     for (const std::string& name : by) {
-        if (name != "policy") grouping.keys.push_back(column_meant(name, false, "--by"));
+        if (name != grouping.compared) grouping.keys.push_back(column_meant(name, false, "--by"));
     }
     if (by.empty()) {
         grouping.keys = usual_keys;
         if (has_scenarios_of_one_name()) grouping.keys.emplace_back("scenario_id");
     }
-    for (const std::string& name : metrics) {
+    for (const std::string& name : metrics.empty() ? kind_->metrics : metrics) {
         grouping.metrics.push_back(column_meant(name, true, "--metric"));
     }
     if (baseline.empty()) return grouping;
     if (!grouping.by_policy) {
-        throw InputError("--baseline", "", "expected \"policy\" among the keys of --by");
+        throw InputError("--baseline", "",
+                         fmt::format("expected \"{}\" among the keys of --by", kind_->compared));
     }
-    grouping.baseline = policy_called(baseline, policies());
+    grouping.baseline = decider_called(baseline, "--baseline");
     return grouping;
 }
 
@@ -175,7 +184,7 @@ RunFilter StoredRuns::filter(const std::string& text) {
                              fmt::format("expected numbers for {}, found {}", filter.column,
                                          ukemi::quoted(value)));
         }
-        if (filter.column == "policy") value = policy_called(value, policies(), "--where");
+        if (filter.column == kind_->compared) value = decider_called(value, "--where");
         filter.values.emplace_back(amount ? records::RunValue(amount->value)
                                           : records::RunValue(value));
     }
@@ -185,7 +194,7 @@ RunFilter StoredRuns::filter(const std::string& text) {
 GroupedRuns StoredRuns::grouped(const RunGrouping& grouping, const std::string& build,
                                 std::span<const RunFilter> filters) {
     GroupedRuns groups(grouping);
-    SqliteStatement row(database_, question_of(grouping, filters));
+    SqliteStatement row(database_, question_of(*kind_, grouping, filters));
     row.bind(std::string_view(build));
     for (const RunFilter& filter : filters) {
         for (const records::RunValue& value : filter.values) bind_value(row, value);

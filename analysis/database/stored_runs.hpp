@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/database/run_kinds.hpp"
 #include "analysis/database/sqlite.hpp"
 #include "analysis/grouped_runs.hpp"
 #include "records/run_columns.hpp"
@@ -23,12 +24,15 @@ public:
     // InputError for what is no database of runs of this schema.
     explicit StoredRuns(const std::filesystem::path& file);
 
+    const RunKind& kind() const { return *kind_; }
+
     // What its runs were made by, the last that was added last.
     std::vector<std::string> builds();
 
-    // The columns that are meant: of `by`, "policy", columns of the view `runs`, or varied keys by
-    // their pointers ("/job/deadline"). Empty: each policy in each variant of each scenario.
-    // InputError for what is none, or no number where it must be one.
+    // The columns that are meant: of `by`, who decided ("policy"), columns of the view `runs`, or
+    // varied keys by their pointers ("/job/deadline"). Empty: each policy in each variant of each
+    // scenario, and the metrics of the kind. InputError for what is none, or no number where it
+    // must be one.
     RunGrouping grouping(const std::vector<std::string>& by,
                          const std::vector<std::string>& metrics, const std::string& baseline);
 
@@ -52,7 +56,10 @@ private:
     std::vector<std::string> policies();
     bool has_scenarios_of_one_name();
 
+    std::string decider_called(const std::string& name, std::string_view option);
+
     SqliteDatabase database_;
+    const RunKind* kind_;
     std::vector<Column> columns_;  // of the view
 };
 

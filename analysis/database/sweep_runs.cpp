@@ -12,9 +12,7 @@
 #include <vector>
 
 #include "analysis/database/run_database.hpp"
-#include "analysis/database/run_keys.hpp"
 #include "analysis/database/run_writer.hpp"
-#include "analysis/database/schema.hpp"
 #include "base/input_error.hpp"
 
 namespace ukemi::analysis {
@@ -23,33 +21,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::vector<std::int64_t> scenario_rows(RunDatabase& database, const RunKeys& keys,
-                                        std::span<const scenarios::ExperimentCase> cases) {
+std::vector<std::int64_t> scenario_rows(RunDatabase& database, const RunMaker& maker) {
     std::vector<std::int64_t> rows;
     database.begin();
-    for (const scenarios::ExperimentCase& one : cases) {
-        rows.push_back(database.scenario_row(*one.scenario, keys.scenario_digest(rows.size())));
-    }
+    for (const SweptScenario& one : maker.scenarios()) rows.push_back(database.scenario_row(one));
     database.commit();
     return rows;
-}
-
-SweptRun swept(const RunKeys& keys, const scenarios::PlannedRun& run,
-               scenarios::FinishedRun finished) {
-    static const std::vector<const records::RunColumn*> columns = stored_columns();
-    SweptRun swept{keys.key_of(run),
-                   static_cast<std::int64_t>(run.case_number),
-                   keys.trace_digest(run.trace),
-                   std::move(finished.result.trace),
-                   std::move(finished.result.policy),
-                   {},
-                   std::move(finished.result.doubts),
-                   finished.wall_s};
-    swept.values.reserve(columns.size());
-    for (const records::RunColumn* column : columns) {
-        swept.values.push_back(column->of(finished.result));
-    }
-    return swept;
 }
 
 // The groups that are to be made, each by the first who has time for it.
@@ -84,16 +61,12 @@ private:
 // The sweep as its first rank sees it.
 class Sweep {
 public:
-    Sweep(std::span<const scenarios::ExperimentCase> cases, const scenarios::ExperimentSetup& setup,
-          const SweepSetup& sweep, RankGroup& ranks)
-        : cases_(cases),
-          setup_(setup),
+    Sweep(RunMaker& maker, const SweepSetup& sweep, RankGroup& ranks)
+        : maker_(maker),
           sweep_(sweep),
           ranks_(ranks),
-          keys_(cases, setup),
-          database_(sweep.database),
+          database_(sweep.database, maker.kind()),
           known_(database_.keys()) {
-        progress_.swap(setup_.progress);
         if (known_.empty() || sweep.resume) return;
         throw InputError(
             sweep.database.string(), "",
@@ -101,10 +74,10 @@ public:
     }
 
     SweepEnd run() {
-        rows_ = scenario_rows(database_, keys_, cases_);
+        rows_ = scenario_rows(database_, maker_);
         writer_.emplace(database_);
         const Clock::time_point begun = Clock::now();
-        guarded([&] { scenarios::run_experiment(cases_, setup_, taker()); });
+        guarded([&] { maker_.make(taker()); });
         if (server_.joinable()) server_.join();
         guarded([&] { writer_->finish(); });
         end_.made = static_cast<std::size_t>(writer_->committed());
@@ -129,31 +102,29 @@ private:
     }
     bool is_there(std::int64_t key) const { return std::ranges::binary_search(known_, key); }
 
-    scenarios::RunTaker taker() {
-        scenarios::RunTaker taker;
-        taker.wanted = [&](const scenarios::PlannedRun& run) {
-            if (run.group % sweep_.shards != sweep_.shard - 1) return false;
-            const bool there = is_there(keys_.key_of(run));
+    SweepTaker taker() {
+        SweepTaker taker;
+        taker.wanted = [&](std::int64_t key, std::size_t group) {
+            if (group % sweep_.shards != sweep_.shard - 1) return false;
+            const bool there = is_there(key);
             end_.there += there;
-            if (!there) work_.add(run.group);
+            if (!there) work_.add(group);
             return !there;
         };
-        taker.begin = [&](std::size_t, std::size_t wanted) {
+        taker.begin = [&](std::size_t wanted) {
             end_.wanted = wanted;
             if (ranks_.size() == 1) return;
             server_ = std::jthread([&] { guarded([&] { ranks_.serve(server()); }); });
         };
         taker.next_group = [&] { return work_.take_one(is_stopped()); };
-        taker.take = [&](const scenarios::PlannedRun& run, scenarios::FinishedRun finished) {
-            add(swept(keys_, run, std::move(finished)));
-        };
+        taker.take = [&](SweptRun run) { add(std::move(run)); };
         taker.stopped = [&] { return is_stopped(); };
         return taker;
     }
 
     RankGroup::Server server() {
         return {[&](std::size_t rank, std::uint64_t digest) {
-                    if (digest != keys_.digest()) {
+                    if (digest != maker_.digest()) {
                         fail(rank, {true, "reads other files than rank 0, or is another build"});
                     }
                     return work_.take(ranks_.size(), is_stopped());
@@ -175,20 +146,17 @@ private:
     void add(SweptRun run) {
         run.scenario = rows_[static_cast<std::size_t>(run.scenario)];
         writer_->add(std::move(run));
-        if (!progress_) return;
+        if (!sweep_.progress) return;
         const std::scoped_lock lock(mutex_);
-        progress_(++done_, end_.wanted);
+        sweep_.progress(++done_, end_.wanted);
     }
 
-    std::span<const scenarios::ExperimentCase> cases_;
-    scenarios::ExperimentSetup setup_;
+    RunMaker& maker_;
     const SweepSetup& sweep_;
     RankGroup& ranks_;
-    RunKeys keys_;
     RunDatabase database_;
     std::vector<std::int64_t> known_;
     std::vector<std::int64_t> rows_;  // of the cases
-    std::function<void(std::size_t, std::size_t)> progress_;
     std::optional<RunWriter> writer_;
     Work work_;
     std::mutex mutex_;
@@ -201,13 +169,13 @@ private:
 // What another rank has been handed, and what it has made of it and not sent yet.
 class Helper {
 public:
-    Helper(const RunKeys& keys, RankGroup& ranks) : keys_(keys), ranks_(ranks) {}
+    Helper(std::uint64_t digest, RankGroup& ranks) : digest_(digest), ranks_(ranks) {}
 
     std::optional<std::size_t> next() {
         const std::scoped_lock lock(mutex_);
         if (handed_.empty() && !ended_) {
             send();
-            handed_ = ranks_.ask(keys_.digest());
+            handed_ = ranks_.ask(digest_);
             ended_ = handed_.empty();
             std::ranges::reverse(handed_);
         }
@@ -235,7 +203,7 @@ private:
         sent_at_ = Clock::now();
     }
 
-    const RunKeys& keys_;
+    std::uint64_t digest_;  // of what is made
     RankGroup& ranks_;
     std::mutex mutex_;
     std::vector<std::size_t> handed_;  // the next one last
@@ -246,24 +214,17 @@ private:
 
 }  // namespace
 
-SweepEnd sweep_runs(std::span<const scenarios::ExperimentCase> cases,
-                    const scenarios::ExperimentSetup& setup, const SweepSetup& sweep,
-                    RankGroup& ranks) {
-    return Sweep(cases, setup, sweep, ranks).run();
+SweepEnd sweep_runs(RunMaker& maker, const SweepSetup& sweep, RankGroup& ranks) {
+    return Sweep(maker, sweep, ranks).run();
 }
 
-void help_sweep(std::span<const scenarios::ExperimentCase> cases,
-                const scenarios::ExperimentSetup& setup, const std::function<bool()>& stopped,
-                RankGroup& ranks) {
-    const RunKeys keys(cases, setup);
-    Helper helper(keys, ranks);
-    scenarios::RunTaker taker;
+void help_sweep(RunMaker& maker, const std::function<bool()>& stopped, RankGroup& ranks) {
+    Helper helper(maker.digest(), ranks);
+    SweepTaker taker;
     taker.next_group = [&] { return helper.next(); };
-    taker.take = [&](const scenarios::PlannedRun& run, scenarios::FinishedRun finished) {
-        helper.add(swept(keys, run, std::move(finished)));
-    };
+    taker.take = [&](SweptRun run) { helper.add(std::move(run)); };
     taker.stopped = stopped;
-    scenarios::run_experiment(cases, setup, taker);
+    maker.make(taker);
     helper.finish();
 }
 

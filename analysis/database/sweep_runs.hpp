@@ -1,14 +1,13 @@
-// sweep_runs.hpp — the runs of an experiment into a database: those that it does not have yet.
+// sweep_runs.hpp — runs into a database: those that it does not have yet.
 #pragma once
 
 #include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <functional>
-#include <span>
 
 #include "analysis/database/rank_group.hpp"
-#include "scenarios/experiment/experiment.hpp"
+#include "analysis/database/run_maker.hpp"
 
 namespace ukemi::analysis {
 
@@ -18,6 +17,8 @@ struct SweepSetup {
     std::size_t shard = 1;           // the I-th of N parts of about equal size
     std::size_t shards = 1;
     std::function<bool()> stopped;  // from any thread, before each run: true ends the sweep
+    // Called from any thread, one at a time, after each run. May be empty.
+    std::function<void(std::size_t done, std::size_t total)> progress = nullptr;
 };
 
 struct SweepEnd {
@@ -30,13 +31,9 @@ struct SweepEnd {
 
 // For the first of the ranks, who makes runs as the others do. InputError before the first run for
 // what cannot be written to, or has other runs than ours.
-SweepEnd sweep_runs(std::span<const scenarios::ExperimentCase> cases,
-                    const scenarios::ExperimentSetup& setup, const SweepSetup& sweep,
-                    RankGroup& ranks);
+SweepEnd sweep_runs(RunMaker& maker, const SweepSetup& sweep, RankGroup& ranks);
 
 // For the other ranks: makes what the first hands out, and sends it there.
-void help_sweep(std::span<const scenarios::ExperimentCase> cases,
-                const scenarios::ExperimentSetup& setup, const std::function<bool()>& stopped,
-                RankGroup& ranks);
+void help_sweep(RunMaker& maker, const std::function<bool()>& stopped, RankGroup& ranks);
 
 }  // namespace ukemi::analysis

@@ -26,7 +26,7 @@ std::string some_of(const std::vector<std::string>& names) {
                        more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-void add_stored_contents(ReportPart& part, const StoredContents& contents,
+void add_stored_contents(ReportPart& part, const RunKind& kind, const StoredContents& contents,
                          const DatabaseQuestion& question) {
     std::vector<std::string> variants;
     for (const StoredScenario& one : contents.scenarios) {
@@ -43,9 +43,13 @@ void add_stored_contents(ReportPart& part, const StoredContents& contents,
     if (!variants.empty()) {
         part.asked.emplace_back(fmt::format("variants ({})", variants.size()), some_of(variants));
     }
-    part.asked.emplace_back("policies", some_of(contents.policies));
-    part.asked.emplace_back(fmt::format("markets ({})", contents.traces.size()),
-                            some_of(contents.traces));
+    part.asked.emplace_back(
+        kind.compared == "policy" ? "policies" : fmt::format("{}s", kind.compared),
+        some_of(contents.deciders));
+    if (kind.has_traces) {
+        part.asked.emplace_back(fmt::format("markets ({})", contents.traces.size()),
+                                some_of(contents.traces));
+    }
     part.asked.emplace_back("seeds", contents.seeds == 1
                                          ? fmt::format("{}", contents.first_seed)
                                          : fmt::format("{} from {} to {}", contents.seeds,
@@ -60,7 +64,7 @@ void add_stored_contents(ReportPart& part, const StoredContents& contents,
 
 std::vector<JsonColumn> key_columns(const RunGrouping& grouping) {
     std::vector<JsonColumn> columns;
-    if (grouping.by_policy) columns.push_back({"policy", "/policy"});
+    if (grouping.by_policy) columns.push_back({grouping.compared, "/" + grouping.compared});
     for (const std::string& key : grouping.keys) {
         if (key != "scenario_id") columns.push_back({key, "/" + key});
     }
@@ -175,11 +179,17 @@ ReportPart part_of_database(const std::filesystem::path& file, const DatabaseQue
     ordered_json rows = ordered_json::parse(grouped_json(groups, {})).at("groups");
     sort_groups(rows, groups.grouping());
     const StoredContents contents = stored_contents(file, question.build);
-    add_stored_contents(part, contents, question);
+    add_stored_contents(part, runs.kind(), contents, question);
     add_groups(part, groups.grouping(), rows);
     add_group_means(part, groups);
-    part.comparisons = tables_of_pairs(rows, key_columns(groups.grouping()));
-    if (filters.empty()) {
+    part.comparisons =
+        tables_of_pairs(rows, key_columns(groups.grouping()), pairs_share(groups.grouping()));
+    if (!runs.kind().has_traces) {
+        part.figure_notes.emplace_back(fmt::format(
+            "a database of runs of ukemi {0} has no jobs and no pieces one by one, which "
+            "its figures show: ukemi {0} --out keeps them",
+            runs.kind().command));
+    } else if (filters.empty()) {
         draw_stored_runs(part, file, contents, groups.grouping().baseline, question.build);
     } else {
         part.figure_notes.emplace_back("figures are of all runs, and are left out here");

@@ -115,7 +115,8 @@ ReportTable table_of_rows(std::string title, const ordered_json& rows,
 }
 
 std::vector<ReportTable> tables_of_pairs(const ordered_json& rows,
-                                         std::span<const JsonColumn> names) {
+                                         std::span<const JsonColumn> names,
+                                         std::string_view in_common) {
     ordered_json pairs = ordered_json::array();  // a baseline is in none
     for (const ordered_json& row : rows) {
         if (text_at(row, "/baseline").empty()) continue;
@@ -133,10 +134,11 @@ std::vector<ReportTable> tables_of_pairs(const ordered_json& rows,
             table_of_pairs(pairs, key.substr(0, key.size() - difference_ending.size()), names));
     }
     if (tables.empty()) return tables;
-    tables.back().notes.emplace_back(
-        "pairs have trace, window and seed in common; intervals and p are over the same units as "
-        "those of the means; ±: half the 95 % interval; p: Wilcoxon's signed ranks; p, Holm: "
-        "corrected for all rows");
+    tables.back().notes.push_back(
+        fmt::format("pairs have {} in common; intervals and p are over the same units as those of "
+                    "the means; ±: half the 95 % interval; p: Wilcoxon's signed ranks; p, Holm: "
+                    "corrected for all rows",
+                    in_common));
     return tables;
 }
 

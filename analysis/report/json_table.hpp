@@ -36,8 +36,10 @@ std::string text_at(const nlohmann::ordered_json& row, const std::string& pointe
 // The unit for times of which these are some, in hours.
 TimeUnit time_unit_of(const nlohmann::ordered_json& rows, const std::string& pointer);
 
-// Each quantity of which the rows have differences from a baseline: a table.
+// Each quantity of which the rows have differences from a baseline: a table. `in_common`: of the
+// two of a pair.
 std::vector<ReportTable> tables_of_pairs(const nlohmann::ordered_json& rows,
-                                         std::span<const JsonColumn> names);
+                                         std::span<const JsonColumn> names,
+                                         std::string_view in_common = "trace, window and seed");
 
 }  // namespace ukemi::analysis

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/asked.hpp"
+#include "analysis/report/cluster_part.hpp"
 #include "analysis/report/drawn_figures.hpp"
 #include "analysis/report/json_table.hpp"
 #include "analysis/report/tuning_part.hpp"
@@ -202,16 +203,6 @@ void add_pairs(ReportPart& part, const ordered_json& rows, bool scenarios) {
     part.comparisons = tables_of_pairs(rows, name_columns(scenarios));
 }
 
-// "/cluster/count=4, /job/batch=32"
-std::string words_of_variation(const ordered_json& varied) {
-    std::string words;
-    for (const auto& [pointer, value] : varied.items()) {
-        words += fmt::format("{}{}={}", words.empty() ? "" : ", ", pointer,
-                             value.is_string() ? value.get<std::string>() : value.dump());
-    }
-    return words;
-}
-
 void add_simulated(ReportPart& part, const ordered_json& document) {
     ordered_json rows = ordered_json::array();
     const ordered_json variants =
@@ -242,93 +233,28 @@ void add_simulated(ReportPart& part, const ordered_json& document) {
     add_means(part, rows, "/step_s", "step, s", false);
 }
 
-void add_scheduled(ReportPart& part, const ordered_json& document) {
-    ordered_json rows = document.at("runs");
-    for (ordered_json& row : rows) {
-        row["policy"] = row.at("scheduler");
-        row["variant"] = words_of_variation(row.value("vary", ordered_json::object()));
-        const std::string name = name_of_row(row, false);
-        for (const auto& [key, quantity] : {std::pair("/completion_s_mean", "completion, h"),
-                                            std::pair("/makespan_s", "makespan, h")}) {
-            const auto seconds = number_at(row, key);
-            if (seconds) part.means.push_back({name, quantity, *seconds / 3600, std::nullopt});
-        }
+// Of schedules and searches; with means as `ukemi query` has them.
+ordered_json means_document(const fs::path& folder, const char* file, const char* command) {
+    ordered_json document = json_in(folder / file);
+    const ordered_json means = document.value("means", ordered_json::array());
+    if (means.empty() || !means.front().contains("runs")) {
+        throw InputError(
+            folder.string(), "",
+            fmt::format("was written by an older version: ukemi {} runs it again", command));
     }
-    const double per_hour = 1 / 3600.0;
-    const std::vector<JsonColumn> columns{
-        {"scheduler", "/policy"},
-        {"variant", "/variant"},
-        {"jobs", "/jobs", 1, 0, ""},
-        {"completion, h", "/completion_s_mean", per_hour, 2, ""},
-        {"median", "/completion_s_median", per_hour, 2, ""},
-        {"99 %", "/completion_s_p99", per_hour, 2, ""},
-        {"makespan, h", "/makespan_s", per_hour, 2, ""},
-        {"restarts a job", "/restarts_per_job", 1, 2, ""},
-        {"GPUs in use, %", "/gpu_use", 100, 1, ""},
-        {"over an equal part", "/finish_time_ratio_mean", 1, 3, ""},
-        {"worst", "/finish_time_ratio_max", 1, 2, ""},
-        {"Jain's index", "/jain_fairness", 1, 3, ""},
-        {"late", "/late", 1, 0, ""}};
-    ReportTable table = table_of_rows("Schedulers", rows, columns);
-    table.notes.emplace_back(
-        "completion: from arrival to end; over an equal part: that time over what an equal part of "
-        "the cluster would give; late: after the deadline, or refused");
-    part.tables.push_back(std::move(table));
-}
-
-void add_searched(ReportPart& part, const ordered_json& document) {
-    const ordered_json& means = document.at("means");
-    for (const ordered_json& row : means) {
-        for (const auto& [key, quantity] :
-             {std::pair("/metric", "metric of the trial that won"), std::pair("/gpu_h", "GPUs, h"),
-              std::pair("/makespan_h", "makespan, h")}) {
-            const auto mean = number_at(row, key);
-            if (mean) part.means.push_back({text_at(row, "/searcher"), quantity, *mean, {}});
-        }
-    }
-    const std::vector<JsonColumn> columns{{"searcher", "/searcher"},
-                                          {"searches", "/searches", 1, 0, ""},
-                                          {"metric", "/metric", 1, 4, ""},
-                                          {"makespan, h", "/makespan_h", 1, 2, ""},
-                                          {"GPUs, h", "/gpu_h", 1, 2, ""},
-                                          {"of full training, %", "/gpu_share", 100, 1, ""},
-                                          {"same winner", "/same_winner", 1, 0, ""},
-                                          {"as good", "/as_good", 1, 0, ""}};
-    ReportTable table = table_of_rows("Searchers", means, columns);
-    table.notes.emplace_back(
-        "means over the searches; metric: of the trial that won; of full training: of what "
-        "training "
-        "all these trials to their end takes; same winner, as good: searches of which full "
-        "training "
-        "said so, where it was asked for");
-    part.tables.push_back(std::move(table));
-    ordered_json rows = document.at("runs");
-    for (ordered_json& row : rows) {
-        row["won"] = words_of_variation(row.at("settings"));
-        row["variant"] = words_of_variation(row.value("vary", ordered_json::object()));
-    }
-    const std::vector<JsonColumn> of_a_run{{"searcher", "/searcher"},
-                                           {"variant", "/variant"},
-                                           {"seed", "/seed", 1, 0, ""},
-                                           {"trials", "/trials", 1, 0, ""},
-                                           {"pieces", "/pieces", 1, 0, ""},
-                                           {"metric", "/metric", 1, 4, ""},
-                                           {"GPUs, h", "/gpu_h", 1, 2, ""},
-                                           {"restarts", "/restarts", 1, 0, ""},
-                                           {"what won", "/won"}};
-    part.runs.push_back(table_of_rows(fmt::format("Runs ({})", rows.size()), rows, of_a_run));
+    return document;
 }
 
 void add_contents(ReportPart& part, const fs::path& folder, const ordered_json& about) {
     if (fs::exists(folder / "schedule.json")) {
         add_asked(part, about, "schedule");
-        add_scheduled(part, json_in(folder / "schedule.json"));
+        add_scheduled(part, means_document(folder, "schedule.json", "schedule"));
         add_drawn_figures(part, folder / "figures");
         return;
     }
     if (fs::exists(folder / "search.json")) {
         add_asked(part, about, "search");
-        add_searched(part, json_in(folder / "search.json"));
+        add_searched(part, means_document(folder, "search.json", "search"));
         add_drawn_figures(part, folder / "figures");
         return;
     }

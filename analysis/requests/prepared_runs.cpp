@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "analysis/pairs.hpp"
 #include "analysis/requests/expand.hpp"
+#include "base/first_failure.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "scenarios/reader/live_costs.hpp"
@@ -246,9 +246,7 @@ PreparedRuns prepare_runs(const RunRequest& options, bool windows_of_records) {
     runs.setup.calm = request.predicted && request.predicted->calm;
     runs.setup.judged = true;
     runs.setup.starts = starts_of(request, runs.scenarios, windows_of_records);
-    runs.setup.threads = options.threads > 0
-                             ? options.threads
-                             : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    runs.setup.threads = options.threads > 0 ? options.threads : machine_threads();
     runs.inputs.varied = request.keys;
     runs.inputs.traces = request.traces;
     runs.inputs.zones = request.zones;

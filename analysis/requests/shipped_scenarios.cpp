@@ -53,6 +53,7 @@ std::string commands_for(const nlohmann::json& scenario) {
         if (has("cluster", key)) return "simulate";
     }
     if (scenario.contains("schedulers")) return "schedule";
+    if (scenario.contains("searchers")) return "search";
     std::string commands = "replay";
     if (scenario.contains("learning")) commands += ", compare";
     if (scenario.contains("training")) commands += ", train";

@@ -25,6 +25,7 @@ from ukemi._core import (
     ZoneView,
     build_description,
 )
+from ukemi.clusters import Schedules, Searches, schedule, search
 from ukemi.experiments import (
     Comparison,
     Fit,
@@ -66,6 +67,8 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Runs",
+    "Schedules",
+    "Searches",
     "Steps",
     "Sweep",
     "TrainingLoop",
@@ -85,6 +88,8 @@ __all__ = [
     "replay",
     "replay_log",
     "report",
+    "schedule",
+    "search",
     "seconds",
     "simulate",
     "sweep",

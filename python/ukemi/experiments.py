@@ -89,6 +89,12 @@ def _varied(vary: Optional[Mapping[str, Sequence[Any]]]) -> List[str]:
     return varied
 
 
+def _names(names: Union[None, str, Sequence[str]]) -> str:
+    if names is None or isinstance(names, str):
+        return names or ""
+    return ",".join(names)
+
+
 def _seeds(seeds: Union[None, int, str, Iterable[int]]) -> str:
     if seeds is None or isinstance(seeds, str):
         return seeds or ""
@@ -462,6 +468,8 @@ def sweep(
     out: PathLike,
     resume: bool = False,
     policies: Optional[Policies] = None,
+    schedulers: Union[None, str, Sequence[str]] = None,
+    full: bool = False,
     traces: Union[None, PathLike, Sequence[PathLike]] = None,
     zones: bool = False,
     set: Optional[Settings] = None,
@@ -471,9 +479,13 @@ def sweep(
     threads: int = 0,
     progress: Progress = None,
 ) -> Sweep:
-    """Very many runs into one database: `ukemi sweep`. Interrupted, resume=True goes on."""
+    """Very many runs into one database: `ukemi sweep`. Interrupted, resume=True goes on.
+
+    The runs are those of replay, or of schedule (schedulers) or search (full) for such a scenario.
+    """
     asked = _asked(scenarios, policies, traces, zones, set, vary, seeds, starts, None, threads)
-    asked.update(database=Path(out), resume=resume)
+    asked.update(database=Path(out), resume=resume, full=full)
+    asked.update(schedulers=_names(schedulers))
     return Sweep(Path(out), _core.sweep(asked, _progress(progress)))
 
 

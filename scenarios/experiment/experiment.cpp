@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <exception>
-#include <limits>
 #include <mutex>
 #include <set>
 
-#include "base/parallel_for.hpp"
+#include "base/first_failure.hpp"
 #include "scenarios/experiment/market_doubts.hpp"
 #include "scenarios/experiment/recently_made.hpp"
 #include "scenarios/reader/variants.hpp"
@@ -143,31 +140,6 @@ bool is_generated(const ExperimentCase& one, const ExperimentSetup& setup) {
     return setup.traces.empty() && !one.scenario->market.generator.empty();
 }
 
-// Keeps the failure that is the first in the order, whichever thread has it.
-class FirstFailure {
-public:
-    template <class Action>
-    void guard(std::size_t index, Action action) {
-        if (index > at_.load()) return;
-        try {
-            action();
-        } catch (...) {
-            const std::scoped_lock lock(mutex_);
-            if (index >= at_.load()) return;
-            at_ = index;
-            failure_ = std::current_exception();
-        }
-    }
-    void rethrow() const {
-        if (failure_) std::rethrow_exception(failure_);
-    }
-
-private:
-    std::atomic<std::size_t> at_{std::numeric_limits<std::size_t>::max()};
-    std::exception_ptr failure_;
-    std::mutex mutex_;
-};
-
 // Which market: of a case, a trace and a seed, and which window of it.
 struct MarketKey {
     std::size_t case_number = 0;
@@ -211,25 +183,16 @@ public:
         choose_details();
         choose_runs();
         if (taker_.next_group) {
-            parallel_for(static_cast<std::size_t>(setup_.threads), setup_.threads,
-                         [&](std::size_t) {
-                             while (const auto group = taker_.next_group()) {
-                                 first_failure_.guard(*group, [&] { run_group(*group); });
-                             }
-                         });
-            first_failure_.rethrow();
+            take_groups(setup_.threads, taker_.next_group, [&](auto group) { run_group(group); });
         } else {
             for_each(layout_->group_count(), [&](std::size_t group) { run_group(group); });
         }
     }
 
 private:
-    // After a failure, what comes later in the order is not worth its time: nobody will see it.
     template <class Call>
     void for_each(std::size_t count, Call call) {
-        parallel_for(count, setup_.threads,
-                     [&](std::size_t index) { first_failure_.guard(index, [&] { call(index); }); });
-        first_failure_.rethrow();
+        guarded_parallel_for(count, setup_.threads, call);
     }
 
     std::size_t trace_count() const { return std::max<std::size_t>(1, names_.size()); }
@@ -370,7 +333,6 @@ private:
     std::size_t wanted_count_ = 0;
     RecentlyMade<MarketKey, NamedMarket> markets_;  // from the beginnings of their traces
     RecentlyMade<MarketKey, NamedMarket> windows_;
-    FirstFailure first_failure_;
     std::mutex mutex_;
     std::size_t done_ = 0;
 };

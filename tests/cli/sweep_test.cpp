@@ -339,7 +339,7 @@ TEST_CASE("ukemi sweep: one at a time, and nothing twice", "[cli][sweep]") {
     CHECK(twice.code == 2);
     CHECK(twice.err == "ukemi: runs.db: holds 10 runs already: --resume adds what is missing\n");
     {
-        const analysis::RunDatabase held(scratch / "runs.db");
+        const analysis::RunDatabase held(scratch / "runs.db", analysis::market_runs());
         const Ran second =
             sweep_small(scratch.path(), {"--out", "runs.db", "--resume", "--seeds", "2"});
         CHECK(second.code == 2);

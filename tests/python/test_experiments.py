@@ -112,6 +112,10 @@ def is_replayed(scenario):
     return not {"machine", "zones", "astra_sim"} & set(scenario.get("cluster", ()))
 
 
+def is_simulated(scenario):
+    return bool({"machine", "zones", "astra_sim"} & set(scenario.get("cluster", ())))
+
+
 class SameHashes(ScratchTest):
     def test_of_every_shipped_scenario_that_replay_runs(self):
         compared = 0
@@ -128,6 +132,124 @@ class SameHashes(ScratchTest):
                 self.assertEqual(ours.event_hashes, [run["event_hash"] for run in theirs])
                 compared += 1
         self.assertGreater(compared, 35)
+
+
+    def test_of_every_scenario_of_jobs_and_of_searches(self):
+        compared = 0
+        for command, folder in (("schedule", "jobs"), ("search", "search")):
+            for file in sorted((SOURCE / "scenarios" / folder).glob("*.json")):
+                with self.subTest(file.stem):
+                    ours = getattr(ukemi, command)(file)
+                    theirs = self.command_runs(command, str(file))
+                    self.assertEqual(ours.runs, theirs)
+                    self.assertTrue(all(len(one) == 16 for one in ours.outcome_hashes))
+                    compared += 1
+        self.assertGreater(compared, 5)
+
+    def test_of_every_shipped_scenario_that_simulate_runs(self):
+        compared = 0
+        for file in sorted((SOURCE / "scenarios").rglob("*.json")):
+            if file.stem in LONG and "UKEMI_EVERY_SCENARIO" not in os.environ:
+                continue
+            if not is_simulated(json.loads(file.read_text())):
+                continue
+            with self.subTest(file.stem):
+                theirs = json.loads(self.command("simulate", str(file), "--json"))
+                self.assertEqual(ukemi.simulate(file).document, theirs)
+                compared += 1
+        self.assertGreater(compared, 10)
+
+    def test_of_every_shipped_scenario_that_compare_runs(self):
+        compared = 0
+        for file in sorted((SOURCE / "scenarios").rglob("*.json")):
+            if file.stem in LONG and "UKEMI_EVERY_SCENARIO" not in os.environ:
+                continue
+            scenario = json.loads(file.read_text())
+            if not is_replayed(scenario) or "learning" not in scenario:
+                continue
+            with self.subTest(file.stem):
+                ours = ukemi.compare(file, seeds=1, details="none")
+                theirs = json.loads(
+                    self.command("compare", str(file), "--seeds", "1", "--json")
+                )
+                self.assertEqual(ours._compared, theirs)
+                compared += 1
+        self.assertGreater(compared, 2)
+
+
+class SchedulesAndSearches(ScratchTest):
+    def test_schedules_are_those_of_the_command(self):
+        ours = ukemi.schedule(
+            "spot_cluster", schedulers=["fifo", "srtf"], seeds=range(1, 4), baseline="fifo"
+        )
+        theirs = json.loads(
+            self.command("schedule", "spot_cluster", "--schedulers", "fifo,srtf", "--seeds", "1..3",
+                         "--baseline", "fifo", "--json")
+        )  # fmt: skip
+        self.assertEqual(ours.runs, theirs["runs"])
+        self.assertEqual(ours.means, theirs["means"])
+        self.assertEqual(len(ours), 6)
+        self.assertEqual(len(set(ours.outcome_hashes)), 6)
+        self.assertEqual(ours.warnings, [])
+        (pair,) = ours.pairs()
+        self.assertEqual((pair["scheduler"], pair["baseline"]), ("srtf", "fifo"))
+        (turned,) = ours.pairs(baseline="srtf")
+        self.assertEqual(
+            turned["completion_s_mean_difference_mean"], -pair["completion_s_mean_difference_mean"]
+        )
+        self.assertIn("spot_cluster: 6 jobs on 32 GPUs", str(ours))
+        self.assertIn("completion_s", ours.jobs_csv().splitlines()[0])
+        with self.assertRaisesRegex(ukemi.InputError, "expected one of the schedulers fifo, srtf"):
+            ours.pairs(baseline="nobody")
+        with self.assertRaises(ukemi.InputError):
+            ukemi.schedule("demo")
+
+    def test_a_folder_is_saved_as_the_command_writes_it(self):
+        asked = dict(seeds="1,2", vary={"/restart": ["1 min", "10 min"]}, schedulers="fifo")
+        ukemi.schedule("spot_cluster", **asked).save(self.folder / "ours")
+        self.command("schedule", "spot_cluster", "--seeds", "1,2", "--vary", "/restart=1 min,10 min",
+                     "--schedulers", "fifo", "--out", "theirs")  # fmt: skip
+        for name in ("schedule.csv", "jobs.csv", "spans.csv", "schedule.json"):
+            self.assertEqual(
+                (self.folder / "ours" / name).read_text(),
+                (self.folder / "theirs" / name).read_text(),
+            )
+        again = ukemi.schedule(self.folder / "ours")
+        self.assertEqual(len(again), 4)
+
+    def test_searches_are_those_of_the_command(self):
+        searchers = [{"name": "random"}, {"name": "asha"}]
+        ours = ukemi.search("gradient_search", set={"/searchers": searchers}, seeds="1,2", full=True)
+        theirs = self.command_runs(
+            "search", "gradient_search", "--set", f"/searchers={json.dumps(searchers)}", "--seeds",
+            "1,2", "--full",
+        )  # fmt: skip
+        self.assertEqual(ours.runs, theirs)
+        with self.assertRaisesRegex(ValueError, "baseline: expected"):
+            ours.pairs()
+        self.assertEqual(ours.pairs(baseline="random")[0]["searcher"], "asha")
+        self.assertIn("trial", ours.trials_csv().splitlines()[0])
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is missing")
+    def test_figures_and_the_report_are_text(self):
+        runs = ukemi.schedule("shared_cluster", schedulers="fifo,srtf", baseline="fifo")
+        self.assertIn("queue_over_time", runs.figures())
+        self.assertIn("<svg", runs.figure("gpus_by_job"))
+        self.assertIn("fifo", runs.report())
+
+    def test_sweeps_of_both(self):
+        for scenario, asked, runs in (
+            ("spot_cluster", dict(schedulers=["fifo"]), 3),
+            ("gradient_search", dict(set={"/searchers": [{"name": "asha"}]}), 3),
+        ):
+            with self.subTest(scenario):
+                database = self.folder / f"{scenario}.db"
+                made = ukemi.sweep(scenario, out=database, seeds="1..2", **asked)
+                self.assertEqual((made.made, made.there), (2, 0))
+                more = ukemi.sweep(scenario, out=database, seeds="1..3", resume=True, **asked)
+                self.assertEqual((more.made, more.there), (1, 2))
+        with self.assertRaisesRegex(ukemi.InputError, "--schedulers: is of jobs that share"):
+            ukemi.sweep("demo", out=self.folder / "none.db", schedulers="fifo")
 
 
 class OtherCommands(ScratchTest):

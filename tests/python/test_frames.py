@@ -15,3 +15,12 @@ class Frames(unittest.TestCase):
         self.assertEqual(frame["cost_usd"].dtype, float)
         steps = ukemi.simulate("resnet50_on_p3").frame()
         self.assertEqual(len(steps), 1)
+
+    def test_varied_keys_of_schedules_and_settings_of_searches_are_columns(self):
+        frame = ukemi.schedule(
+            "shared_cluster", schedulers="fifo", vary={"/restart": ["0 s", "1 min"]}
+        ).frame()
+        self.assertEqual(list(frame["/restart"]), ["0 s", "1 min"])
+        self.assertEqual(frame["completion_s_mean"].dtype, float)
+        found = ukemi.search("gradient_search", set={"/searchers": [{"name": "asha"}]}).frame()
+        self.assertIn("/training/learning_rate", found.columns)

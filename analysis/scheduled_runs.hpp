@@ -1,0 +1,87 @@
+// scheduled_runs.hpp — schedulers run on workloads, and what came out, summed up.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/seeded_runs.hpp"
+#include "base/statistics.hpp"
+#include "records/ledger.hpp"
+#include "scenarios/reader/schedule_scenario.hpp"
+
+namespace ukemi::analysis {
+
+struct ScheduledJob {
+    const sim::SharingJob* job = nullptr;
+    sim::JobOutcome outcome;
+    Duration completion_time;  // from its arrival to its end
+    std::int64_t restarts = 0;
+    // Completion time over what it would be on an equal part of the cluster: time alone ×
+    // max(1, GPUs asked for × jobs / GPUs of the cluster). Nothing where the time alone is unknown.
+    std::optional<double> finish_time_ratio;
+    std::optional<bool> in_time;  // where it has a deadline
+};
+
+// What a scheduler made of a workload.
+struct ScheduledRun {
+    std::vector<records::VariedValue> varied;
+    std::string scheduler;
+    std::uint64_t seed = 0;
+    const sim::SharedCluster* cluster = nullptr;
+    std::vector<ScheduledJob> jobs;
+    sim::ScheduleOutcome outcome;
+    Summary completion_s;  // of jobs that were not refused
+    double completion_s_p99 = 0;
+    double restarts_per_job = 0;
+    double gpu_use = 0;  // held GPU time over that of the cluster, from first arrival to last end
+    std::optional<double> finish_time_ratio_mean;
+    std::optional<double> finish_time_ratio_max;
+    // Of finish-time ratios, (Σx)² / (n Σx²): 1 if sharing delayed all alike (Jain et al., 1984).
+    std::optional<double> jain_fairness;
+    std::int64_t refused = 0;
+    std::int64_t stuck = 0;    // waiting for machines that never come
+    sim::GpuTimes gpu_time{};  // of all jobs, by cause
+    double gpu_hours(records::Cause cause) const {
+        return static_cast<double>(gpu_time[static_cast<std::size_t>(cause)]) / 3.6e12;
+    }
+    std::int64_t late = 0;
+    bool has_deadlines = false;
+    std::string outcome_hash;  // of what became of every job, and of the fleet's bill
+
+    const std::string& decided_by() const { return scheduler; }
+    bool finished() const { return stuck == 0; }
+    std::optional<bool> deadline_met() const {
+        return has_deadlines ? std::optional(late + refused + stuck == 0) : std::nullopt;
+    }
+};
+
+// What a run reports: the columns of schedule.csv and the keys of schedule.json.
+std::span<const SummaryColumn<ScheduledRun>> schedule_columns();
+
+// The schedulers of one scenario, each for one run.
+class SchedulerRuns {
+public:
+    explicit SchedulerRuns(const scenarios::ScheduleScenario& scenario);
+    ~SchedulerRuns();
+    std::size_t count() const { return scenario_.schedulers.size(); }
+    // Spans are many where shares change at every event.
+    ScheduledRun run(std::size_t scheduler, bool keeps_spans);
+
+private:
+    class TimesAlone;
+    const scenarios::ScheduleScenario& scenario_;
+    std::unique_ptr<TimesAlone> alone_;
+};
+
+// Each scenario under each of its schedulers, in that order; several scenarios at a time. Runs
+// point into the scenarios.
+std::vector<ScheduledRun> run_schedules(std::span<const scenarios::ScheduleScenario> variants,
+                                        bool keeps_spans = true, const RunProgress& progress = {});
+
+// What makes their means doubtful, a line each.
+std::vector<std::string> doubts_about(std::span<const ScheduledRun> runs);
+
+}  // namespace ukemi::analysis

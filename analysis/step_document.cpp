@@ -1,0 +1,46 @@
+#include "analysis/step_document.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/input_error.hpp"
+#include "base/read_file.hpp"
+
+namespace ukemi::analysis {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+StepDocument read_step_document(const fs::path& file, std::string_view command) {
+    StepDocument document{file, read_file(file)};
+    const json about = json::parse(document.text, nullptr, false);
+    if (!about.is_object() || !about.contains("scenario") || !about.contains("ukemi")) {
+        return document;
+    }
+    const json written = about.value("command", json());
+    if (written != command) {
+        const bool of_own = written == "simulate" || written == "schedule" || written == "search";
+        throw InputError(file.string(), "",
+                         of_own ? fmt::format("is of ukemi {0}: ukemi {0} runs it again",
+                                              written.get<std::string>())
+                                : "is of runs on a market: ukemi replay or compare runs it again");
+    }
+    try {
+        // Files that the scenario names lie beside it, wherever its results are.
+        document.file = about.at("scenario_file").get<std::string>();
+        document.text = about.at("scenario").dump();
+        for (const json& key : about.at("vary")) {
+            document.varied.push_back({key.at("pointer").get<std::string>(),
+                                       key.at("values").get<std::vector<std::string>>()});
+        }
+        document.seeds = about.value("seeds", document.seeds);
+        document.baseline = about.value("baseline", "");
+        document.full = about.value("full", false);
+    } catch (const json::exception& error) {
+        throw InputError(file.string(), "", fmt::format("damaged: {}", error.what()));
+    }
+    return document;
+}
+
+}  // namespace ukemi::analysis
