@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "analysis/scenario_folder.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "records/varied_columns.hpp"
@@ -92,15 +91,13 @@ void sum_up(const scenarios::ScheduleScenario& scenario, ScheduledRun& run) {
     run.jain_fairness = sum * sum / (static_cast<double>(ratios.size()) * squares);
 }
 
-ScheduledRun run_of(const scenarios::ScheduleScenario& scenario, TimesAlone& alone,
-                    schedulers::Scheduler& scheduler, bool keeps_spans) {
+ScheduledRun summed_up(const scenarios::ScheduleScenario& scenario, TimesAlone& alone,
+                       std::string_view scheduler, sim::ScheduleOutcome outcome) {
     ScheduledRun run;
     run.varied = scenario.varied;
     run.cluster = &scenario.cluster;
-    run.scheduler = scheduler.name();
-    sim::ScheduledWorkload workload = scenario.workload();
-    workload.keeps_spans = keeps_spans;
-    run.outcome = sim::run_schedule(workload, scheduler);
+    run.scheduler = scheduler;
+    run.outcome = std::move(outcome);
     run.jobs.resize(scenario.jobs.size());
     for (std::size_t i = 0; i < run.jobs.size(); ++i) {
         run.jobs[i].job = &scenario.jobs[i];
@@ -245,11 +242,20 @@ std::vector<ScheduledRun> run_schedules(std::span<const scenarios::ScheduleScena
     std::vector<ScheduledRun> runs;
     for (const scenarios::ScheduleScenario& scenario : variants) {
         TimesAlone alone(scenario);
+        sim::ScheduledWorkload workload = scenario.workload();
+        workload.keeps_spans = keeps_spans;
         for (const auto& scheduler : scenario.schedulers) {
-            runs.push_back(run_of(scenario, alone, *scheduler, keeps_spans));
+            runs.push_back(summed_up(scenario, alone, scheduler->name(),
+                                     sim::run_schedule(workload, *scheduler)));
         }
     }
     return runs;
+}
+
+ScheduledRun scheduled_run(const scenarios::ScheduleScenario& scenario, std::string_view scheduler,
+                           sim::ScheduleOutcome outcome) {
+    TimesAlone alone(scenario);
+    return summed_up(scenario, alone, scheduler, std::move(outcome));
 }
 
 std::string schedules_table(const scenarios::ScheduleScenario& first,
@@ -332,6 +338,7 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
             csv.add(to_seconds(one.outcome.held)).add(one.outcome.gpu_s).add(one.restarts);
             add_known(one.finish_time_ratio);
             csv.add(one.outcome.refused() ? "refused"
+                    : one.outcome.failed  ? "failed"
                     : one.outcome.stuck   ? "stuck"
                     : one.in_time         ? (*one.in_time ? "yes" : "no")
                                           : "");
@@ -361,17 +368,42 @@ std::string schedules_json(const scenarios::ScheduleScenario& first,
 plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& document,
                                     const scenarios::ScheduleScenario& first,
                                     std::span<const ScheduledRun> runs,
-                                    const plots::FigureOptions& options) {
-    const ScenarioFiles files{.command = "schedule",
-                              .resolved = first.resolved,
-                              .scenario_file = document.file,
-                              .varied = document.varied,
-                              .files = {{"schedule.csv", schedules_csv(runs)},
-                                        {"jobs.csv", scheduled_jobs_csv(runs)},
-                                        {"spans.csv", spans_csv(runs)},
-                                        {"schedule.json", schedules_json(first, runs)}},
-                              .figures = read_scheduled};
+                                    const plots::FigureOptions& options, MoreFiles more) {
+    ScenarioFiles files{.command = "schedule",
+                        .resolved = first.resolved,
+                        .scenario_file = document.file,
+                        .varied = document.varied,
+                        .files = {{"schedule.csv", schedules_csv(runs)},
+                                  {"jobs.csv", scheduled_jobs_csv(runs)},
+                                  {"spans.csv", spans_csv(runs)},
+                                  {"schedule.json", schedules_json(first, runs)}},
+                        .figures = read_scheduled};
+    std::ranges::move(more, std::back_inserter(files.files));
     return write_scenario_folder(folder, files, options);
+}
+
+std::string decisions_csv(const ScheduledRun& run) {
+    CsvWriter csv({"decision", "t_s", "ended", "arrived", "gpus", "refused"});
+    const auto names = [&](const std::vector<std::size_t>& jobs) {
+        std::string text;
+        for (const std::size_t job : jobs) {
+            text += fmt::format("{}{}", text.empty() ? "" : " ", run.jobs[job].job->name);
+        }
+        return text;
+    };
+    for (std::size_t i = 0; i < run.outcome.decided.size(); ++i) {
+        const sim::ScheduleDecision& one = run.outcome.decided[i];
+        std::string gpus;  // "a:2 b:1"
+        for (const schedulers::GpuShare& share : one.shares) {
+            gpus += fmt::format("{}{}:{}", gpus.empty() ? "" : " ",
+                                run.jobs[schedulers::number_of(share.job)].job->name,
+                                static_cast<double>(share.parts) / static_cast<double>(share.of));
+        }
+        csv.add(static_cast<std::int64_t>(i)).add(to_seconds(one.at.since_start()));
+        csv.add(names(one.ended)).add(names(one.arrived)).add(gpus).add(names(one.refused));
+        csv.end_row();
+    }
+    return csv.text();
 }
 
 bool is_scheduled(const std::filesystem::path& folder) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "analysis/scenario_folder.hpp"
 #include "analysis/simulated_steps.hpp"
 #include "base/statistics.hpp"
 #include "records/ledger.hpp"
@@ -59,6 +60,10 @@ struct ScheduledRun {
 std::vector<ScheduledRun> run_schedules(std::span<const scenarios::ScheduleScenario> variants,
                                         bool keeps_spans = true);
 
+// Of a schedule that was run elsewhere: sums, and what became of each job.
+ScheduledRun scheduled_run(const scenarios::ScheduleScenario& scenario, std::string_view scheduler,
+                           sim::ScheduleOutcome outcome);
+
 std::string schedules_table(const scenarios::ScheduleScenario& first,
                             std::span<const ScheduledRun> runs);
 std::string schedules_csv(std::span<const ScheduledRun> runs);
@@ -66,10 +71,13 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs);
 std::string schedules_json(const scenarios::ScheduleScenario& first,
                            std::span<const ScheduledRun> runs);
 
+// A row a decision, where they were kept: who ended and came, and who has how many GPUs then.
+std::string decisions_csv(const ScheduledRun& run);
+
 plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& document,
                                     const scenarios::ScheduleScenario& first,
                                     std::span<const ScheduledRun> runs,
-                                    const plots::FigureOptions& options);
+                                    const plots::FigureOptions& options, MoreFiles more = {});
 
 // Whether a results folder is of a shared cluster; what `ukemi plot` draws of it.
 bool is_scheduled(const std::filesystem::path& folder);

@@ -7,6 +7,7 @@
 #include "analysis/schedule_results.hpp"
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
+#include "cli/schedule_live.hpp"
 #include "scenarios/reader/variants.hpp"
 
 namespace ukemi::cli {
@@ -18,6 +19,7 @@ struct ScheduleOptions {
     std::string schedulers;
     analysis::VariationRequest variation;
     OutputOptions output;
+    LiveScheduleOptions live;
 };
 
 std::vector<scenarios::ScheduleScenario> variants_of(const ScheduleOptions& options,
@@ -28,6 +30,10 @@ std::vector<scenarios::ScheduleScenario> variants_of(const ScheduleOptions& opti
     }
     for (const std::string& setting : options.variation.settings) {
         overrides.push_back(parse_override(setting));
+    }
+    if (options.live.time_scale) {
+        overrides.push_back(
+            {"/time_scale", fmt::format("{}", *options.live.time_scale), "--time-scale"});
     }
     if (!options.variation.varied.empty()) document.varied.clear();
     for (const std::string& argument : options.variation.varied) {
@@ -41,10 +47,25 @@ std::vector<scenarios::ScheduleScenario> variants_of(const ScheduleOptions& opti
     return all;
 }
 
+// A live run is of one.
+scenarios::ScheduleScenario the_variant(const ScheduleOptions& options,
+                                        analysis::StepDocument& document) {
+    std::vector<scenarios::ScheduleScenario> all = variants_of(options, document);
+    if (all.size() == 1) return std::move(all.front());
+    throw InputError(
+        "--live", "",
+        fmt::format("runs one variant: expected no --vary, found {} variants", all.size()));
+}
+
 void schedule(const ScheduleOptions& options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
     analysis::StepDocument document = analysis::read_step_document(options.scenario, "schedule");
+    options.live.expect_live();
+    if (options.live.live) {
+        const auto read = [&] { return the_variant(options, document); };
+        return schedule_live(read, document, options.live, output, draw);
+    }
     expect_folder(output);
     std::vector<scenarios::ScheduleScenario> variants = variants_of(options, document);
     std::optional<analysis::OutputFolder> folder;
@@ -77,6 +98,7 @@ void add_schedule(CLI::App& app) {
                         "these instead of the scenario's: names with commas (ukemi list "
                         "schedulers); parameters are the scenario's, or defaults");
     add_variation_options(*command, options->variation);
+    options->live.add_to(*command);
     add_output_options(*command, options->output,
                        {"print JSON instead of the table", "write a row a job to this file",
                         "folder for results: schedule.csv, jobs.csv, spans.csv, run.json, "
