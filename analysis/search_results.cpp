@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "analysis/scenario_folder.hpp"
 #include "base/csv_writer.hpp"
 #include "base/parallel_for.hpp"
 #include "base/plain_text.hpp"
@@ -30,17 +29,8 @@ std::vector<SearchedRun> searches_of(const scenarios::SearchScenario& scenario, 
     sim::LearnedTrials learned(scenario.space, scenario.make_trial, scenario.units, seed);
     std::vector<SearchedRun> runs;
     for (const scenarios::NamedSearcher& named : scenario.searchers) {
-        SearchedRun& run = runs.emplace_back();
-        run.varied = scenario.varied;
-        run.scenario = &scenario;
-        run.seed = seed;
-        run.searcher = named.entry->name;
-        const bool grid = named.entry->on_grid;
-        const sim::SearchTerms terms{grid ? sim::grid_size(scenario.space) : scenario.trials,
-                                     scenario.units, seed};
-        run.outcome = sim::run_search(scenario.where, learned, *named.make(), terms, grid,
-                                      *scenario.make_scheduler());
-        if (full) run.full = sim::compared_with_full(run.outcome, learned, grid);
+        SearchedRun& run = runs.emplace_back(searched_run(scenario, named, learned, nullptr));
+        if (full) run.full = sim::compared_with_full(run.outcome, learned, named.entry->on_grid);
     }
     return runs;
 }
@@ -142,7 +132,8 @@ std::string pieces_csv(std::span<const SearchedRun> runs) {
             csv.add(piece.asked.trial);
             csv.add(piece.asked.copies ? fmt::format("{}", *piece.asked.copies) : "");
             csv.add(piece.from).add(piece.asked.until).add(to_seconds(piece.came.since_start()));
-            csv.add(to_seconds(job.completion.since_start()));
+            csv.add(job.is_complete() ? fmt::format("{}", to_seconds(job.completion.since_start()))
+                                      : "");
             csv.add(job.starts).add(job.gpu_s).add(piece.metric).end_row();
         }
     }
@@ -224,6 +215,24 @@ struct FoundOverTime {
 };
 
 }  // namespace
+
+SearchedRun searched_run(const scenarios::SearchScenario& scenario,
+                         const scenarios::NamedSearcher& named, sim::LearnedTrials& learned,
+                         sim::TrialWorld* world) {
+    SearchedRun run;
+    run.varied = scenario.varied;
+    run.scenario = &scenario;
+    run.seed = learned.seed();
+    run.searcher = named.entry->name;
+    const bool grid = named.entry->on_grid;
+    const sim::SearchTerms terms{grid ? sim::grid_size(scenario.space) : scenario.trials,
+                                 scenario.units, run.seed};
+    sim::SearchCluster where = scenario.where;
+    where.world = world;
+    run.outcome =
+        sim::run_search(where, learned, *named.make(), terms, grid, *scenario.make_scheduler());
+    return run;
+}
 
 std::vector<SearchedRun> run_searches(std::span<const scenarios::SearchScenario> variants,
                                       std::span<const std::uint64_t> seeds, bool full) {
@@ -314,16 +323,17 @@ std::string searches_json(const scenarios::SearchScenario& first,
 plots::FigureResult write_searches(OutputFolder& folder, const StepDocument& document,
                                    std::span<const scenarios::SearchScenario> variants,
                                    std::span<const SearchedRun> runs,
-                                   const plots::FigureOptions& options) {
-    const ScenarioFiles files{.command = "search",
-                              .resolved = variants.front().resolved,
-                              .scenario_file = document.file,
-                              .varied = document.varied,
-                              .files = {{"search.csv", searches_csv(runs)},
-                                        {"pieces.csv", pieces_csv(runs)},
-                                        {"trials.csv", searched_trials_csv(runs)},
-                                        {"search.json", searches_json(variants.front(), runs)}},
-                              .figures = read_searched};
+                                   const plots::FigureOptions& options, MoreFiles more) {
+    ScenarioFiles files{.command = "search",
+                        .resolved = variants.front().resolved,
+                        .scenario_file = document.file,
+                        .varied = document.varied,
+                        .files = {{"search.csv", searches_csv(runs)},
+                                  {"pieces.csv", pieces_csv(runs)},
+                                  {"trials.csv", searched_trials_csv(runs)},
+                                  {"search.json", searches_json(variants.front(), runs)}},
+                        .figures = read_searched};
+    std::ranges::move(more, std::back_inserter(files.files));
     return write_scenario_folder(folder, files, options);
 }
 

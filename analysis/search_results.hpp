@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "analysis/scenario_folder.hpp"
 #include "analysis/simulated_steps.hpp"
 #include "base/statistics.hpp"
 #include "scenarios/reader/search_scenario.hpp"
@@ -36,6 +37,12 @@ struct SearchedRun {
 std::vector<SearchedRun> run_searches(std::span<const scenarios::SearchScenario> variants,
                                       std::span<const std::uint64_t> seeds, bool full);
 
+// One of the scenario's searchers. With a `world` trials are trained there, and nothing is learned
+// of them in `learned`.
+SearchedRun searched_run(const scenarios::SearchScenario& scenario,
+                         const scenarios::NamedSearcher& named, sim::LearnedTrials& learned,
+                         sim::TrialWorld* world);
+
 std::string searches_table(const scenarios::SearchScenario& first,
                            std::span<const SearchedRun> runs);
 std::string searched_trials_csv(std::span<const SearchedRun> runs);
@@ -45,7 +52,7 @@ std::string searches_json(const scenarios::SearchScenario& first,
 plots::FigureResult write_searches(OutputFolder& folder, const StepDocument& document,
                                    std::span<const scenarios::SearchScenario> variants,
                                    std::span<const SearchedRun> runs,
-                                   const plots::FigureOptions& options);
+                                   const plots::FigureOptions& options, MoreFiles more = {});
 
 // Whether a results folder is of searches; what `ukemi plot` draws of it.
 bool is_searched(const std::filesystem::path& folder);

@@ -8,6 +8,7 @@
 #include "analysis/search_results.hpp"
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
+#include "cli/search_live.hpp"
 #include "scenarios/reader/variants.hpp"
 
 namespace ukemi::cli {
@@ -20,6 +21,7 @@ struct SearchOptions {
     bool full = false;
     analysis::VariationRequest variation;
     OutputOptions output;
+    LiveScheduleOptions live;
 };
 
 std::vector<scenarios::SearchScenario> searches_in(const SearchOptions& options,
@@ -44,10 +46,19 @@ void search(const SearchOptions& options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
     analysis::StepDocument document = analysis::read_step_document(options.scenario, "search");
-    expect_folder(output);
+    options.live.expect_live();
+    if (!options.live.live) expect_folder(output);
     const std::vector<scenarios::SearchScenario> variants = searches_in(options, document);
     std::vector<std::uint64_t> seeds = {variants.front().seed};
     if (!options.seeds.empty()) seeds = analysis::parse_seeds(options.seeds, "--seeds");
+    if (options.live.live) {
+        if (variants.size() * seeds.size() > 1 || options.full) {
+            throw InputError("--live", "",
+                             "runs one search of each searcher: expected no --vary, no --full and "
+                             "one seed");
+        }
+        return search_live(variants.front(), seeds.front(), document, options.live, output, draw);
+    }
     std::optional<analysis::OutputFolder> folder;
     if (!output.out.empty()) folder.emplace(output.out, output.force);
     CsvFile csv(output);
@@ -77,6 +88,7 @@ void add_search(CLI::App& app) {
     command->add_flag("--full", options->full,
                       "train every trial to its end, too, and say whether the winner is the same");
     add_variation_options(*command, options->variation);
+    options->live.add_to(*command);
     add_output_options(*command, options->output,
                        {"print JSON instead of the table", "write a row a trial to this file",
                         "folder for results: search.csv, trials.csv, pieces.csv, run.json, "

@@ -1,4 +1,4 @@
-// schedule_live_test.cpp — `ukemi schedule --live` as a user meets it.
+// schedule_live_test.cpp — `ukemi schedule --live` and `ukemi search --live` as a user meets them.
 //
 // Paced runs, whose decisions are the scenario's, and one that is ended by a signal.
 #include <algorithm>
@@ -128,6 +128,34 @@ TEST_CASE("ukemi schedule --live: a signal ends all jobs, and nothing is lost",
     const auto jobs = csv_rows(scratch.path() / "r/jobs.csv");
     REQUIRE(jobs.size() == 2);
     CHECK(jobs[0].at("in_time") == "failed");
+}
+
+TEST_CASE("ukemi search --live: the simulated run's promotions and winner", "[cli][live][search]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(
+        scratch.path(), {"search", shipped("search/live_search.json").string(), "--live", "--paced",
+                         "--set", "/trials=5", "--set", "/trial/job/samples=1800", "--out", "r"});
+    CAPTURE(ran.err);
+    REQUIRE(ran.code == 0);
+    const Ran simulated =
+        run_ukemi(scratch.path(), {"search", shipped("search/live_search.json").string(), "--set",
+                                   "/trials=5", "--set", "/trial/job/samples=1800", "--out", "s"});
+    REQUIRE(simulated.code == 0);
+    const auto live_pieces = csv_rows(scratch.path() / "r/pieces.csv");
+    const auto pieces = csv_rows(scratch.path() / "s/pieces.csv");
+    REQUIRE(live_pieces.size() == pieces.size());
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        for (const char* column : {"searcher", "trial", "until_units", "came_s", "end_s"}) {
+            CHECK(live_pieces[i].at(column) == pieces[i].at(column));
+        }
+        const double metric = std::stod(pieces[i].at("metric"));
+        CHECK(std::stod(live_pieces[i].at("metric")) == Approx(metric).margin(0.005));
+    }
+    const auto live_rows = csv_rows(scratch.path() / "r/search.csv");
+    const auto rows = csv_rows(scratch.path() / "s/search.csv");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        CHECK(live_rows[i].at("winner") == rows[i].at("winner"));
+    }
 }
 
 }  // namespace ukemi
