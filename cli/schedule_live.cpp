@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/stop_signals.hpp"
 #include "runtime/measured_jobs.hpp"
+#include "runtime/measured_world.hpp"
 
 namespace ukemi::cli {
 
@@ -34,7 +35,10 @@ void expect_possible(const scenarios::ScheduleScenario& scenario) {
             file, "/schedulers",
             fmt::format("{} gives parts of GPUs, and a worker is on a whole one", entry->name));
     }
-    if (scenario.cluster.groups.size() > 1 || !scenario.cluster.markets.empty()) {
+    const bool stays = std::ranges::all_of(scenario.cluster.markets, [](const auto& market) {
+        return !market.launchable && market.price.steps.empty();
+    });
+    if (scenario.cluster.groups.size() > 1 || !stays) {
         throw InputError(file, "/cluster",
                          "a live run has this machine's cores: expected one kind of machine that "
                          "stays and costs nothing");
@@ -96,9 +100,11 @@ struct LiveOutcome {
     }
 };
 
-analysis::ScheduledRun simulated(const scenarios::ScheduleScenario& scenario) {
+analysis::ScheduledRun simulated(const scenarios::ScheduleScenario& scenario,
+                                 sim::JobWorld* world = nullptr) {
     sim::ScheduledWorkload workload = scenario.workload();
     workload.keeps_decisions = true;
+    workload.world = world;
     schedulers::Scheduler& scheduler = *scenario.schedulers.front();
     return analysis::scheduled_run(scenario, scheduler.name(),
                                    sim::run_schedule(workload, scheduler));
@@ -179,16 +185,18 @@ analysis::MoreFiles live_files(const LiveOutcome& outcome) {
     return files;
 }
 
-// The same jobs with what was measured; nothing if one of them did not end.
+// The same jobs as they turned out to be; nothing if one of them did not end.
 std::optional<analysis::ScheduledRun> recomputed(const LiveOutcome& outcome,
-                                                 scenarios::ScheduleScenario& again) {
+                                                 const scenarios::ScheduleScenario& again) {
+    std::vector<sim::SharingJob> measured;
     for (std::size_t i = 0; i < outcome.records.size(); ++i) {
-        const auto measured = runtime::measured_job(again.jobs[i], outcome.records[i]);
-        if (!measured || !outcome.records[i].failure.empty()) return std::nullopt;
-        again.jobs[i] = *measured;
+        const auto one = runtime::measured_job(again.jobs[i], outcome.records[i]);
+        if (!one || !outcome.records[i].failure.empty()) return std::nullopt;
+        measured.push_back(*one);
     }
-    if (outcome.records.size() < again.jobs.size()) return std::nullopt;
-    return simulated(again);
+    if (measured.size() < again.jobs.size()) return std::nullopt;
+    runtime::MeasuredWorld world(measured);
+    return simulated(again, &world);
 }
 
 }  // namespace
@@ -292,7 +300,7 @@ void schedule_live(const std::function<scenarios::ScheduleScenario()>& read,
         analysis::scheduled_run(scenario, scheduler.name(), sim::run_schedule(workload, scheduler));
     outcome.records = jobs.take_records();
     const bool all_done = say_unfinished(outcome.records);
-    scenarios::ScheduleScenario again = read();
+    const scenarios::ScheduleScenario again = read();
     outcome.recomputed = recomputed(outcome, again);
     if (outcome.recomputed) outcome.forecasts = forecasts_of(outcome);
     const std::span runs(&outcome.live, 1);

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "runtime/measured_jobs.hpp"
+#include "runtime/measured_world.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
 #include "tests/runtime/live_rig.hpp"
 
@@ -172,17 +173,28 @@ TEST_CASE("live jobs: by the clock, one after the other", "[live][jobs]") {
     const sim::ScheduleOutcome live = rig.live();
     const sim::ScheduleOutcome simulated = rig.simulated();
     CHECK(sim::alike_from_first(live.decided, simulated.decided) == simulated.decided.size());
+    const scenarios::ScheduleScenario again = rig.read();
     Instant before;
+    std::vector<sim::SharingJob> measured;
     for (std::size_t i = 0; i < 3; ++i) {
         require_whole(rig.records[i]);
         CHECK(live.jobs[i].completion > before);
         before = live.jobs[i].completion;
-        // What was measured is work that simulated jobs can have.
-        const auto measured = runtime::measured_job(rig.read().jobs[i], rig.records[i]);
-        REQUIRE(measured);
-        CHECK(measured->service > Duration{});
-        CHECK(measured->speeds.size() == 3);
-        CHECK(measured->restart >= Duration{});
+        const auto one = runtime::measured_job(again.jobs[i], rig.records[i]);
+        REQUIRE(one);
+        measured.push_back(*one);
+    }
+    // Simulated with what was measured, it comes to the same.
+    runtime::MeasuredWorld world(measured);
+    sim::ScheduledWorkload workload = again.workload();
+    workload.world = &world;
+    workload.keeps_decisions = true;
+    const sim::ScheduleOutcome recomputed = sim::run_schedule(workload, *again.schedulers.front());
+    CHECK(sim::alike_from_first(live.decided, recomputed.decided) == live.decided.size());
+    for (std::size_t i = 0; i < 3; ++i) {
+        const double live_s = to_seconds(live.jobs[i].completion.since_start());
+        const double recomputed_s = to_seconds(recomputed.jobs[i].completion.since_start());
+        CHECK(recomputed_s == Approx(live_s).epsilon(0.02));
     }
 }
 
