@@ -17,12 +17,14 @@
 
 namespace ukemi::analysis {
 
+using MoreFiles = std::vector<std::pair<std::string, std::string>>;  // names and texts
+
 struct ScenarioFiles {
     std::string_view command;
     std::string resolved;          // the first variant's scenario, JSON
     const StepDocument& document;  // that it is of: what somebody asked for beside the scenario
     // Names and texts. The first two, tables, are what the run's hash is of.
-    std::vector<std::pair<std::string, std::string>> files;
+    MoreFiles files;
     // Of a folder that holds them.
     std::function<plots::FigureInput(const std::filesystem::path&)> figures;
 };

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "analysis/scenario_folder.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "records/varied_columns.hpp"
@@ -185,6 +184,7 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
             csv.add(to_seconds(one.outcome.held)).add(one.outcome.gpu_s).add(one.restarts);
             add_known(one.finish_time_ratio);
             csv.add(one.outcome.refused() ? "refused"
+                    : one.outcome.failed  ? "failed"
                     : one.outcome.stuck   ? "stuck"
                     : one.in_time         ? (*one.in_time ? "yes" : "no")
                                           : "");
@@ -210,8 +210,8 @@ std::string schedules_json(const scenarios::ScheduleScenario& first,
 plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& document,
                                     const scenarios::ScheduleScenario& first,
                                     std::span<const ScheduledRun> runs,
-                                    const plots::FigureOptions& options) {
-    const ScenarioFiles files{
+                                    const plots::FigureOptions& options, MoreFiles more) {
+    ScenarioFiles files{
         .command = "schedule",
         .resolved = first.resolved,
         .document = document,
@@ -220,7 +220,32 @@ plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& do
                   {"spans.csv", spans_csv(runs)},
                   {"schedule.json", schedules_json(first, runs, document.baseline)}},
         .figures = read_scheduled};
+    std::ranges::move(more, std::back_inserter(files.files));
     return write_scenario_folder(folder, files, options);
+}
+
+std::string decisions_csv(const ScheduledRun& run) {
+    CsvWriter csv({"decision", "t_s", "ended", "arrived", "gpus", "refused"});
+    const auto names = [&](const std::vector<std::size_t>& jobs) {
+        std::string text;
+        for (const std::size_t job : jobs) {
+            text += fmt::format("{}{}", text.empty() ? "" : " ", run.jobs[job].job->name);
+        }
+        return text;
+    };
+    for (std::size_t i = 0; i < run.outcome.decided.size(); ++i) {
+        const sim::ScheduleDecision& one = run.outcome.decided[i];
+        std::string gpus;  // "a:2 b:1"
+        for (const schedulers::GpuShare& share : one.shares) {
+            gpus += fmt::format("{}{}:{}", gpus.empty() ? "" : " ",
+                                run.jobs[schedulers::number_of(share.job)].job->name,
+                                static_cast<double>(share.parts) / static_cast<double>(share.of));
+        }
+        csv.add(static_cast<std::int64_t>(i)).add(to_seconds(one.at.since_start()));
+        csv.add(names(one.ended)).add(names(one.arrived)).add(gpus).add(names(one.refused));
+        csv.end_row();
+    }
+    return csv.text();
 }
 
 bool is_scheduled(const std::filesystem::path& folder) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "analysis/scenario_folder.hpp"
 #include "analysis/scheduled_runs.hpp"
 #include "analysis/simulated_steps.hpp"
 
@@ -26,10 +27,13 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs);
 std::string schedules_json(const scenarios::ScheduleScenario& first,
                            std::span<const ScheduledRun> runs, const std::string& baseline);
 
+// A row a decision, where they were kept: who ended and came, and who has how many GPUs then.
+std::string decisions_csv(const ScheduledRun& run);
+
 plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& document,
                                     const scenarios::ScheduleScenario& first,
                                     std::span<const ScheduledRun> runs,
-                                    const plots::FigureOptions& options);
+                                    const plots::FigureOptions& options, MoreFiles more = {});
 
 // Whether a results folder is of a shared cluster; what `ukemi plot` draws of it.
 bool is_scheduled(const std::filesystem::path& folder);

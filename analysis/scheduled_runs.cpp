@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "base/first_failure.hpp"
 #include "base/plain_text.hpp"
@@ -198,21 +199,25 @@ SchedulerRuns::~SchedulerRuns() = default;
 
 ScheduledRun SchedulerRuns::run(std::size_t number, bool keeps_spans) {
     schedulers::Scheduler& scheduler = *scenario_.schedulers[number];
+    sim::ScheduledWorkload workload = scenario_.workload();
+    workload.keeps_spans = keeps_spans;
+    return summed_up(scheduler.name(), sim::run_schedule(workload, scheduler));
+}
+
+ScheduledRun SchedulerRuns::summed_up(std::string_view scheduler, sim::ScheduleOutcome outcome) {
     ScheduledRun run;
     run.varied = scenario_.varied;
     run.cluster = &scenario_.cluster;
-    run.scheduler = scheduler.name();
+    run.scheduler = scheduler;
     run.seed = scenario_.cluster.seed;
-    sim::ScheduledWorkload workload = scenario_.workload();
-    workload.keeps_spans = keeps_spans;
-    run.outcome = sim::run_schedule(workload, scheduler);
+    run.outcome = std::move(outcome);
     run.jobs.resize(scenario_.jobs.size());
     for (std::size_t i = 0; i < run.jobs.size(); ++i) {
-        const sim::JobOutcome& outcome = run.outcome.jobs[i];
+        const sim::JobOutcome& job = run.outcome.jobs[i];
         run.jobs[i].job = &scenario_.jobs[i];
         const auto alone =
-            outcome.is_complete() ? alone_->of(scenario_.jobs[i]) : std::optional<Duration>();
-        add_outcome(scenario_, alone, outcome, run.jobs[i]);
+            job.is_complete() ? alone_->of(scenario_.jobs[i]) : std::optional<Duration>();
+        add_outcome(scenario_, alone, job, run.jobs[i]);
     }
     sum_up(scenario_, run);
     run.outcome_hash = hash_of(run.outcome);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/seeded_runs.hpp"
@@ -69,6 +70,8 @@ public:
     std::size_t count() const { return scenario_.schedulers.size(); }
     // Spans are many where shares change at every event.
     ScheduledRun run(std::size_t scheduler, bool keeps_spans);
+    // Of a schedule that was run elsewhere: sums, and what became of each job.
+    ScheduledRun summed_up(std::string_view scheduler, sim::ScheduleOutcome outcome);
 
 private:
     class TimesAlone;

@@ -143,7 +143,8 @@ std::string pieces_csv(std::span<const SearchedRun> runs) {
             csv.add(piece.asked.trial);
             csv.add(piece.asked.copies ? fmt::format("{}", *piece.asked.copies) : "");
             csv.add(piece.from).add(piece.asked.until).add(to_seconds(piece.came.since_start()));
-            csv.add(to_seconds(job.completion.since_start()));
+            csv.add(job.is_complete() ? fmt::format("{}", to_seconds(job.completion.since_start()))
+                                      : "");
             csv.add(job.starts).add(job.gpu_s).add(piece.metric).end_row();
         }
     }
@@ -203,17 +204,26 @@ std::span<const SummaryColumn<SearchedRun>> search_columns() { return columns_of
 
 SearchedRun SearcherRuns::run(std::size_t number) {
     const scenarios::NamedSearcher& named = scenario_.searchers[number];
+    SearchedRun run = searched_run(scenario_, named, learned_, nullptr);
+    if (full_) run.full = sim::compared_with_full(run.outcome, learned_, named.entry->on_grid);
+    return run;
+}
+
+SearchedRun searched_run(const scenarios::SearchScenario& scenario,
+                         const scenarios::NamedSearcher& named, sim::LearnedTrials& learned,
+                         sim::TrialWorld* world) {
     SearchedRun run;
-    run.varied = scenario_.varied;
-    run.scenario = &scenario_;
-    run.seed = seed_;
+    run.varied = scenario.varied;
+    run.scenario = &scenario;
+    run.seed = learned.seed();
     run.searcher = named.entry->name;
     const bool grid = named.entry->on_grid;
-    const sim::SearchTerms terms{grid ? sim::grid_size(scenario_.space) : scenario_.trials,
-                                 scenario_.units, seed_};
-    run.outcome = sim::run_search(scenario_.where, learned_, *named.make(), terms, grid,
-                                  *scenario_.make_scheduler());
-    if (full_) run.full = sim::compared_with_full(run.outcome, learned_, grid);
+    const sim::SearchTerms terms{grid ? sim::grid_size(scenario.space) : scenario.trials,
+                                 scenario.units, run.seed};
+    sim::SearchCluster where = scenario.where;
+    where.world = world;
+    run.outcome =
+        sim::run_search(where, learned, *named.make(), terms, grid, *scenario.make_scheduler());
     run.outcome_hash = hash_of(run.outcome);
     return run;
 }
@@ -298,8 +308,8 @@ std::string searches_json(const scenarios::SearchScenario& first, std::span<cons
 plots::FigureResult write_searches(OutputFolder& folder, const StepDocument& document,
                                    std::span<const scenarios::SearchScenario> variants,
                                    std::span<const SearchedRun> runs,
-                                   const plots::FigureOptions& options) {
-    const ScenarioFiles files{
+                                   const plots::FigureOptions& options, MoreFiles more) {
+    ScenarioFiles files{
         .command = "search",
         .resolved = variants.front().resolved,
         .document = document,
@@ -308,6 +318,7 @@ plots::FigureResult write_searches(OutputFolder& folder, const StepDocument& doc
                   {"trials.csv", searched_trials_csv(runs)},
                   {"search.json", searches_json(variants.front(), runs, document.baseline)}},
         .figures = read_searched};
+    std::ranges::move(more, std::back_inserter(files.files));
     return write_scenario_folder(folder, files, options);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "analysis/scenario_folder.hpp"
 #include "analysis/seeded_runs.hpp"
 #include "analysis/simulated_steps.hpp"
 #include "scenarios/reader/search_scenario.hpp"
@@ -68,6 +69,12 @@ std::vector<SearchedRun> run_searches(std::span<const scenarios::SearchScenario>
 // Means over the seeds, and pairs with a searcher, unless that is empty.
 GroupedRuns search_means(std::span<const SearchedRun> runs, const std::string& baseline);
 
+// One of the scenario's searchers. With a `world` trials are trained there, and nothing is learned
+// of them in `learned`.
+SearchedRun searched_run(const scenarios::SearchScenario& scenario,
+                         const scenarios::NamedSearcher& named, sim::LearnedTrials& learned,
+                         sim::TrialWorld* world);
+
 std::string searches_table(const scenarios::SearchScenario& first,
                            std::span<const SearchedRun> runs, const std::string& baseline);
 std::string searched_trials_csv(std::span<const SearchedRun> runs);
@@ -77,7 +84,7 @@ std::string searches_json(const scenarios::SearchScenario& first, std::span<cons
 plots::FigureResult write_searches(OutputFolder& folder, const StepDocument& document,
                                    std::span<const scenarios::SearchScenario> variants,
                                    std::span<const SearchedRun> runs,
-                                   const plots::FigureOptions& options);
+                                   const plots::FigureOptions& options, MoreFiles more = {});
 
 // Whether a results folder is of searches; what `ukemi plot` draws of it.
 bool is_searched(const std::filesystem::path& folder);

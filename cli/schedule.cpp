@@ -9,6 +9,7 @@
 #include "analysis/schedule_results.hpp"
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
+#include "cli/schedule_live.hpp"
 
 namespace ukemi::cli {
 
@@ -16,12 +17,33 @@ namespace {
 
 struct ScheduleOptions : analysis::ClusterRequest {
     OutputOptions output;
+    LiveScheduleOptions live;
 };
+
+// A live run is of one, read anew for each use: its schedulers are each for one run.
+scenarios::ScheduleScenario the_variant(const ScheduleOptions& options,
+                                        const analysis::StepDocument& document) {
+    analysis::ClusterRequest asked = options;
+    if (options.live.time_scale) {
+        asked.variation.settings.push_back(fmt::format("/time_scale={}", *options.live.time_scale));
+    }
+    std::vector<scenarios::ScheduleScenario> all = analysis::schedules_of(asked, document);
+    if (all.size() == 1) return std::move(all.front());
+    throw InputError(
+        "--live", "",
+        fmt::format("runs one variant: expected no --vary and one seed, found {} variants",
+                    all.size()));
+}
 
 void schedule(const ScheduleOptions& options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
     const analysis::StepDocument document = analysis::cluster_document(options, "schedule");
+    options.live.expect_live();
+    if (options.live.live) {
+        const auto read = [&] { return the_variant(options, document); };
+        return schedule_live(read, document, options.live, output, draw);
+    }
     expect_folder(output);
     const std::vector<scenarios::ScheduleScenario> variants =
         analysis::schedules_of(options, document);
@@ -54,6 +76,7 @@ void add_schedule(CLI::App& app) {
         ->required();
     add_schedulers_option(*command, options->schedulers);
     add_cluster_options(*command, *options, "scheduler");
+    options->live.add_to(*command);
     add_output_options(*command, options->output,
                        {"print JSON instead of the table", "write a row a job to this file",
                         "folder for results: schedule.csv, jobs.csv, spans.csv, run.json, "

@@ -8,6 +8,7 @@
 #include "analysis/search_results.hpp"
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
+#include "cli/search_live.hpp"
 
 namespace ukemi::cli {
 
@@ -15,15 +16,27 @@ namespace {
 
 struct SearchOptions : analysis::ClusterRequest {
     OutputOptions output;
+    LiveScheduleOptions live;
 };
 
 void search(const SearchOptions& options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
     const analysis::StepDocument document = analysis::cluster_document(options, "search");
-    expect_folder(output);
+    options.live.expect_live();
+    if (!options.live.live) expect_folder(output);
     const std::vector<scenarios::SearchScenario> variants =
         analysis::searches_of(options, document);
+    if (options.live.live) {
+        if (variants.size() > 1 || document.seeds.size() > 1 || document.full) {
+            throw InputError("--live", "",
+                             "runs one search of each searcher: expected no --vary, no --full and "
+                             "one seed");
+        }
+        const std::uint64_t seed =
+            document.seeds.empty() ? variants.front().seed : document.seeds.front();
+        return search_live(variants.front(), seed, document, options.live, output, draw);
+    }
     std::optional<analysis::OutputFolder> folder;
     if (!output.out.empty()) folder.emplace(output.out, output.force);
     CsvFile csv(output);
@@ -52,6 +65,7 @@ void add_search(CLI::App& app) {
         ->required();
     add_full_option(*command, options->full);
     add_cluster_options(*command, *options, "searcher");
+    options->live.add_to(*command);
     add_output_options(*command, options->output,
                        {"print JSON instead of the table", "write a row a trial to this file",
                         "folder for results: search.csv, trials.csv, pieces.csv, run.json, "

@@ -80,6 +80,7 @@ struct CrewSetup {
     std::optional<AgentDoor> agents;
     std::vector<int> cores;     // worker k runs on cores[k mod n]; empty: anywhere
     bool allow_faults = false;  // tests: workers obey inject()
+    int wake = -1;              // poll() also returns when this descriptor can be read
 };
 
 // What poll() reports. Times are wall times, for measurement.

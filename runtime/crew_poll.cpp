@@ -118,6 +118,7 @@ bool Crew::State::wait_for_input(Moment until) {
         descriptors.push_back({link.connection.descriptor(),
                                static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
     }
+    if (setup.wake >= 0) descriptors.push_back({setup.wake, POLLIN, 0});
     const Moment begun = Clock::now();
     auto wait = std::max(until - begun, Clock::duration::zero());
     if (must_look) wait = std::min<Clock::duration>(wait, look_interval);
@@ -125,6 +126,7 @@ bool Crew::State::wait_for_input(Moment until) {
     const timespec limit{whole.count(), (wait - whole).count()};
     const int ready = ::ppoll(descriptors.data(), descriptors.size(), &limit, nullptr);
     if (ready < 0 && errno == EINTR) interrupted = true;
+    if (ready > 0 && setup.wake >= 0 && descriptors.back().revents != 0) interrupted = true;
     // Time that this process did not get, or spent elsewhere, is nobody's silence. On a machine
     // that stood still the workers did, too: their clocks begin anew.
     const Moment now = Clock::now();

@@ -62,6 +62,7 @@ CrewSetup crew_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     crew.listen = options.listen;
     crew.remote = options.remote;
     crew.agents = options.agents;
+    if (options.share != nullptr) crew.wake = options.share->wake();
     return crew;
 }
 
@@ -172,6 +173,7 @@ LiveSetup live_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     live.takes_over = options.takes_over;
     live.on_agents = options.on_agents;
     live.first_pause = options.first_pause;
+    live.share = options.share;
     live.wall = options.wall;
     live.on_progress = options.on_progress;
     return live;
@@ -213,7 +215,26 @@ void fill_measured(records::RunResult& result, const LiveRecord& record) {
     result.accuracy = record.steps.back().report.accuracy;
 }
 
+policies::Capabilities checked_capabilities(const scenarios::Scenario& scenario,
+                                            const scenarios::NamedMarket& market,
+                                            const scenarios::PolicyList& list,
+                                            const sim::JobSpec& job) {
+    const bool scripted = !training_of(scenario).script.empty();
+    policies::Capabilities world_can = live_capabilities(market.data, job, scripted);
+    scenarios::check_policies(list, scenario, world_can);
+    return world_can;
+}
+
 }  // namespace
+
+void expect_live(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,
+                 const scenarios::PolicyList& list) {
+    checked_capabilities(scenario, market, list, live_job(scenario, market.data));
+    const CrewSetup crew = crew_setup(scenario, scenario.seed, {});
+    count_parameters(scenario, crew.training);
+    check_training(scenario, crew);
+    check_learners(scenario, list);
+}
 
 std::uint64_t live_job_identity(const scenarios::Scenario& scenario, std::uint64_t seed) {
     return kernels::job_identity(seeded_training(scenario, seed));
@@ -223,9 +244,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
                  const scenarios::PolicyList& list, std::uint64_t seed,
                  const LiveOptions& options) {
     const sim::JobSpec job = live_job(scenario, market.data);
-    const bool scripted = !training_of(scenario).script.empty();
-    const policies::Capabilities world_can = live_capabilities(market.data, job, scripted);
-    scenarios::check_policies(list, scenario, world_can);
+    const policies::Capabilities world_can = checked_capabilities(scenario, market, list, job);
     LiveSetup live = live_setup(scenario, seed, options);
     std::optional<CommandProvider> provider;
     if (options.provider) live.provider = &provider.emplace(*options.provider);
@@ -255,7 +274,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
         };
     }
     setup.capabilities = world_can;
-    if (options.agents && !provider) setup.places = 0;
+    if ((options.agents && !provider) || options.share != nullptr) setup.places = 0;
     if (provider) setup.provider = &*provider;
     LiveTrainer* trainer = nullptr;
     setup.make_trainer = [&](policies::Controller& controller, records::Ledger& ledger,

@@ -31,6 +31,7 @@ struct LiveOptions {
     RemoteStart remote;
     std::optional<AgentDoor> agents;
     std::optional<ProviderSetup> provider;  // of the agents' machines
+    JobShare* share = nullptr;              // as in LiveSetup
     bool takes_over = false;                // as in LiveSetup
     std::function<void(const std::vector<std::string>&)> on_agents;
     std::optional<Dollars> budget;
@@ -60,6 +61,10 @@ policies::Capabilities live_capabilities(const sim::MarketData& market, const si
 
 // What a checkpoint of such a run remembers of its job (job_identity).
 std::uint64_t live_job_identity(const scenarios::Scenario& scenario, std::uint64_t seed);
+
+// What is wrong with a run, as run_live would say it, before anything starts.
+void expect_live(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,
+                 const scenarios::PolicyList& list);
 
 // Throws InputError for a scenario without "training", or one that this world cannot run. However
 // else a run ends, what its workers have learned is saved if any of them still has it.

@@ -47,6 +47,7 @@ bool LiveTrainer::must_stop() {
 std::chrono::milliseconds LiveTrainer::told_to_stop() {
     const bool told = setup_.stop_requests != nullptr && setup_.stop_requests->load() > 0;
     if (told) stop_because("told to stop");
+    if (setup_.share != nullptr && share_.places == 0) stop_because(std::string(paused_run));
     mind_limits();
     if (!notice_) return setup_.stop_within;
     if (!notice_->at) {

@@ -501,12 +501,14 @@ bool LiveTrainer::take_reports() {
 
 void LiveTrainer::resume(Instant now) {
     if (phase_ != policies::JobPhase::running || group_ != Group::held) return;
+    const std::int64_t allowed = steps_allowed();
+    if (allowed == 0) return;
     last_step_at_ = std::max(now, queue_->now());
     ledger_->elapse(last_step_at_, records::Cause::transition);
     group_ = Group::stepping;
     stepping_workers_ = workers_;
     stepping_learners_ = controller_->plan().learners_per_gpu;
-    crew_.run_until(step_limit_);
+    crew_.run_until(std::min(step_limit_, controller_->steps_done() + allowed));
 }
 
 bool LiveTrainer::wait(std::optional<Instant>) {
@@ -516,6 +518,7 @@ bool LiveTrainer::wait(std::optional<Instant>) {
         if (setup_.provider != nullptr)
             setup_.provider->look(std::max(clock_.now(), queue_->now()));
         hear_of_host(std::max(clock_.now(), queue_->now()));
+        mind_share(std::max(clock_.now(), queue_->now()));
         const auto due = queue_->next_at();
         const Instant now = clock_.now();
         if (ending_ || (due && *due <= now)) return true;
@@ -527,7 +530,9 @@ bool LiveTrainer::wait(std::optional<Instant>) {
             return true;
         }
         start_those_due();
-        if (!due && processes_ == 0 && !setup_.crew.agents) return false;
+        const bool others_bring_machines = setup_.crew.agents || setup_.share != nullptr;
+        if (!due && processes_ == 0 && !others_bring_machines) return false;
+        if (!due || *due > std::max(now, queue_->now())) report_share();
         WallTime until_due = due ? clock_.wall(*due - now) : longest;
         for (const auto& [worker, start] : to_start_) {
             until_due = std::min<WallTime>(until_due, start - LiveClock::Wall::now());

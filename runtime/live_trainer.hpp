@@ -20,6 +20,7 @@
 #include "records/ledger.hpp"
 #include "runtime/command_provider.hpp"
 #include "runtime/crew.hpp"
+#include "runtime/job_share.hpp"
 #include "runtime/live_clock.hpp"
 #include "runtime/live_deaths.hpp"
 #include "runtime/notices/notice_source.hpp"
@@ -83,6 +84,9 @@ struct LiveSetup {
     std::uint32_t zones = 1;  // of the market
     // Whom the World asks for machines, whose agents join; outlives the trainer.
     CommandProvider* provider = nullptr;
+    // Of a cluster, which a scheduler gives it: what the market has; outlives the trainer. What the
+    // job still holds beyond it `stop_within` after it shrank is taken from it.
+    JobShare* share = nullptr;
     // Hard stops: the run has ended and saved before so much is spent, and before that moment.
     std::optional<Dollars> budget;
     std::function<Dollars(Instant)> spent_by;
@@ -161,6 +165,11 @@ private:
     void save_found(FoundWorkers found);
     bool poll_until_saved(FoundWorkers& found);
 
+    // Under a scheduler (live_share.cpp).
+    void mind_share(Instant now);
+    void report_share();
+    std::int64_t steps_allowed() const;
+
     // Ending before the work is done (live_stop.cpp).
     void stop_because(const std::string& why);
     bool must_stop();
@@ -216,6 +225,8 @@ private:
     std::map<std::uint32_t, std::string> agents_;   // those that are there
     std::map<InstanceId, std::uint32_t> agent_of_;  // of a provider's machines
     std::set<InstanceId> machines_;                 // that the World holds
+    ShareOrder share_;                              // that the World was told
+    LiveClock::Wall::time_point share_taken_at_;    // what is held beyond it
     std::optional<HostNotice> notice_;              // to the machine that all of this is on
     LiveDeaths deaths_;
     std::map<InstanceId, LiveClock::Wall::time_point> to_start_;  // not before then

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string hexadecimal(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
 std::string_view name_of_synchronisation(const scenarios::StepSetting& setting) {
     return policies::synchronisation_names()[static_cast<std::size_t>(setting.synchronisation)];
@@ -215,7 +215,7 @@ Prediction predict_runs(const scenarios::LiveCosts& costs, const fs::path& costs
     Prediction prediction;
     prediction.scenario = scenario.name;
     prediction.device = costs.device;
-    prediction.costs_digest = hexadecimal(text_digest(scenarios::costs_json(costs)));
+    prediction.costs_digest = digest_text(text_digest(scenarios::costs_json(costs)));
     prediction.seed = scenario.seed;
     prediction.stretch_steps = costs.stretch_steps;
     prediction.stretches = costs.steps.front().step.s.size();
@@ -274,7 +274,7 @@ std::string prediction_json(const Prediction& prediction) {
 
 std::string write_prediction(const Prediction& prediction, const fs::path& folder) {
     const std::string text = prediction_json(prediction);
-    const std::string digest = hexadecimal(text_digest(text));
+    const std::string digest = digest_text(text_digest(text));
     write_file_atomically(folder / "prediction.json", text);
     write_file_atomically(folder / "prediction.digest", digest + "\n");
     return digest;
@@ -285,7 +285,7 @@ namespace {
 void check_written(const Prediction& prediction, const fs::path& folder) {
     const std::string text = read_file(folder / "prediction.json");
     const std::string digest = read_file(folder / "prediction.digest");
-    if (text != prediction_json(prediction) || digest != hexadecimal(text_digest(text)) + "\n") {
+    if (text != prediction_json(prediction) || digest != digest_text(text_digest(text)) + "\n") {
         throw InputError((folder / "prediction.json").string(), "",
                          "is not the prediction of these runs: it is written before they start");
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "base/old_forms.hpp"
@@ -86,6 +87,13 @@ sim::SynchronisationSettings read_synchronisation_settings(ConfigReader& learnin
     return settings;
 }
 
+sim::TestSamples read_test_samples(ConfigReader& learning) {
+    static constexpr std::array<std::string_view, 2> kinds{"drawn", "last"};
+    if (!learning.has("test_samples")) return sim::TestSamples::drawn;
+    return learning.one_of("test_samples", kinds) == "last" ? sim::TestSamples::last
+                                                            : sim::TestSamples::drawn;
+}
+
 // What a machine can train in a sitting, and hold in memory.
 void check_sizes(const ConfigReader& root, const sim::JobSpec& job) {
     constexpr std::int64_t samples_most = 100'000'000;
@@ -129,7 +137,8 @@ std::shared_ptr<const sim::LearningModel> read_real_gradients(ConfigReader& root
     const kernels::DataSet all = kernels::load_data(scenario.training->data);
     const double test_share = learning.number("test_share", 0.001, 0.999, 0.2);
     if (all.count < 2) root.fail("training", "expected at least two samples, one to test with");
-    std::tie(task->training, task->test) = sim::split_data(all, test_share);
+    std::tie(task->training, task->test) =
+        sim::split_data(all, test_share, read_test_samples(learning));
     task->model = kernels::make_model(scenario.training->model, task->training);
     task->optimiser = scenario.training->optimiser;
     task->noise_smoothing = learning.number("noise_smoothing", kernels::noise_smoothing_range.least,

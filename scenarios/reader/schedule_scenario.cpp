@@ -11,6 +11,7 @@
 #include "base/complaint_list.hpp"
 #include "base/plain_text.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
+#include "scenarios/reader/trained_jobs.hpp"
 #include "schedulers/multiple_choice.hpp"
 #include "traces/workload_file.hpp"
 #include "traces/workload_model.hpp"
@@ -96,8 +97,37 @@ void read_linked_steps(ConfigReader& section, ScheduleScenario& scenario, sim::S
     job.service = nanoseconds(static_cast<std::int64_t>(service));
 }
 
-sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration restart,
-                         const sim::SaveRule& saves, ScheduleScenario& scenario) {
+// What all jobs have unless they say otherwise.
+struct JobDefaults {
+    std::optional<Duration> restart;
+    sim::SaveRule saves;
+    TrainedJobs* trained = nullptr;
+    std::size_t trains = 0;
+};
+
+// "samples", or the service time, of what a job trains.
+void read_trained_work(ConfigReader& section, std::size_t trains, const JobDefaults& defaults,
+                       const ScheduleScenario& scenario, sim::SharingJob& job) {
+    std::optional<std::int64_t> samples;
+    constexpr std::int64_t samples_most = 1'000'000'000'000;
+    if (section.has("samples")) samples = section.integer("samples", 1, samples_most);
+    if (section.has("service")) {
+        job.service = bounded_time(section, "service", section.duration("service"));
+    }
+    if (trains == 0) return;  // only keys are looked for
+    if (section.has("service") && (samples || job.service <= Duration{})) {
+        section.fail("service", samples ? "stands beside \"samples\": expected one of them"
+                                        : "expected more than zero");
+    }
+    if (!job.speeds.empty()) {
+        section.fail("speeds", "what it trains says how fast it is: expected no \"speeds\"");
+    }
+    defaults.trained->set_work(section, trains, samples, scenario.cluster.gpus(), job);
+    job.restart = defaults.restart.value_or(defaults.trained->restart_of(trains));
+}
+
+sim::SharingJob read_job(ConfigReader& section, std::size_t number, const JobDefaults& defaults,
+                         ScheduleScenario& scenario) {
     sim::SharingJob job;
     job.name = section.text("name", fmt::format("job-{}", number));
     job.arrival = Instant::at(bounded_time(section, "arrival", section.duration("arrival", {})));
@@ -106,8 +136,13 @@ sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration res
     job.gpus = static_cast<std::int32_t>(
         section.integer("gpus", 1, gpus_most, std::max(most, std::int64_t{1})));
     if (most > 0 && job.gpus > most) section.fail("gpus", "expected a speed for so many GPUs");
+    job.restart = defaults.restart.value_or(Duration{});
+    const bool trains_own = section.has("trains");
+    const std::size_t trains = trains_own ? defaults.trained->read(section) : defaults.trains;
     if (section.has("steps")) {
         read_linked_steps(section, scenario, job);
+    } else if (trains_own || trains > 0) {
+        read_trained_work(section, trains, defaults, scenario, job);
     } else {
         job.service = bounded_time(section, "service", section.duration("service"));
         if (job.service <= Duration{}) section.fail("service", "expected more than zero");
@@ -116,17 +151,16 @@ sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration res
         job.deadline = Instant::at(bounded_time(section, "deadline", section.duration("deadline")));
     }
     job.speed_of_group = read_type_speeds(section, scenario.cluster);
-    job.restart = restart;
-    job.saves = read_saves(section, saves);
+    job.saves = read_saves(section, defaults.saves);
     section.finish();
     return job;
 }
 
-void read_jobs_by_hand(ConfigReader& root, Duration restart, const sim::SaveRule& saves,
+void read_jobs_by_hand(ConfigReader& root, const JobDefaults& defaults,
                        ScheduleScenario& scenario) {
     std::set<std::string> names;
     for (ConfigReader& section : root.objects("jobs")) {
-        scenario.jobs.push_back(read_job(section, scenario.jobs.size(), restart, saves, scenario));
+        scenario.jobs.push_back(read_job(section, scenario.jobs.size(), defaults, scenario));
         if (!names.insert(scenario.jobs.back().name).second) {
             section.fail("name", fmt::format("{} stands there twice",
                                              ukemi::quoted(scenario.jobs.back().name)));
@@ -251,10 +285,26 @@ void read_generated_jobs(ConfigReader config, Duration restart, const sim::SaveR
     if (scenario.jobs.empty()) config.fail("length", "no job came in it: expected a longer one");
 }
 
+// Jobs of a file or a generator, each as long on its GPUs as they say.
+void train_all(ConfigReader& root, std::size_t trains, std::optional<Duration> restart,
+               const TrainedJobs& trained, ScheduleScenario& scenario) {
+    if (trains == 0) return;
+    for (sim::SharingJob& job : scenario.jobs) {
+        if (job.application != nullptr) {
+            root.fail("trains", "these jobs are of measured applications: expected none");
+        }
+        trained.set_work(root, trains, {}, scenario.cluster.gpus(), job);
+        job.restart = restart.value_or(trained.restart_of(trains));
+    }
+}
+
 void read_jobs(ConfigReader& root, ScheduleScenario& scenario) {
     std::optional<Duration> restart;
     if (root.has("restart")) restart = bounded_time(root, "restart", root.duration("restart"));
     const sim::SaveRule saves = read_saves(root, {});
+    scenario.time_scale = root.number("time_scale", 1e-3, 1e6, 1);
+    TrainedJobs trained(scenario.file.parent_path(), scenario.time_scale);
+    const std::size_t trains = trained.read(root);
     if (root.is_object("jobs")) {
         ConfigReader section = root.object("jobs");
         if (section.has("generate")) {
@@ -264,9 +314,11 @@ void read_jobs(ConfigReader& root, ScheduleScenario& scenario) {
         } else {
             read_recorded_jobs(section, restart, saves, scenario);
         }
+        train_all(root, trains, restart, trained, scenario);
     } else {
-        read_jobs_by_hand(root, restart.value_or(Duration{}), saves, scenario);
+        read_jobs_by_hand(root, {restart, saves, &trained, trains}, scenario);
     }
+    scenario.trained = trained.take();
     if (scenario.jobs.empty()) root.fail("jobs", "expected at least one job");
     const auto& groups = scenario.cluster.groups;
     const std::int32_t most = std::ranges::max(groups, {}, &sim::MachineGroup::gpus).gpus();

@@ -2,9 +2,9 @@
 //
 // Sections: "cluster" (machines and GPUs on each, or a list of these by GPU type), "jobs" (a list
 // by hand, or a recorded workload with the tables of its applications), "schedulers", and
-// optionally "round", "restart", "checkpoint", "network" and "seed". As strict as other scenarios;
-// also refused: a job that asks for more GPUs than there are, and a scheduler that asks for what
-// the jobs cannot say.
+// optionally "round", "restart", "checkpoint", "network", "trains", "time_scale" and "seed". As
+// strict as other scenarios; also refused: a job that asks for more GPUs than there are, and a
+// scheduler that asks for what the jobs cannot say.
 #pragma once
 
 #include <filesystem>
@@ -18,6 +18,7 @@
 #include "base/config_reader.hpp"
 #include "records/run_result.hpp"
 #include "scenarios/reader/placed_steps.hpp"
+#include "scenarios/reader/scenario.hpp"
 #include "schedulers/registry.hpp"
 #include "sim/jobs/schedule_run.hpp"
 
@@ -32,7 +33,9 @@ struct ScheduleScenario {
     Duration round;
     std::shared_ptr<const traces::ApplicationTables> tables;  // null: service times are known
     std::shared_ptr<const RecordedBatches> batches;
-    std::vector<sim::SharingJob> jobs;                               // in the order of arrival
+    std::vector<sim::SharingJob> jobs;                     // in the order of arrival
+    std::vector<std::shared_ptr<const Scenario>> trained;  // what jobs train: number 1 first
+    double time_scale = 1;  // live: seconds of the scenario in a second of the clock
     std::vector<std::unique_ptr<schedulers::Scheduler>> schedulers;  // each for one run
     std::string resolved;
     std::vector<records::VariedValue> varied;  // of the document that this is a variant of
@@ -40,7 +43,7 @@ struct ScheduleScenario {
     std::shared_ptr<PlacedSteps> links;  // null: links never hold anybody up
 
     sim::ScheduledWorkload workload() const {
-        return {cluster, round, jobs, true, nullptr, links.get()};
+        return {cluster, round, jobs, true, nullptr, links.get(), nullptr, false};
     }
 };
 

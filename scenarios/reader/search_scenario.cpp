@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/complaint_list.hpp"
@@ -14,6 +15,7 @@
 #include "scenarios/reader/scenario_keys.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
 #include "scenarios/reader/sections.hpp"
+#include "sim/learning/real/real_gradients.hpp"
 
 namespace ukemi::scenarios {
 
@@ -33,11 +35,16 @@ Duration step_with(const sim::JobSpec& job, std::int32_t gpus) {
     return nanoseconds((rate.per.raw() + rate.steps - 1) / rate.steps);
 }
 
-sim::TrialJob read_trial(ConfigReader& section, const fs::path& file) {
+Scenario read_trial_work(ConfigReader& section, const fs::path& file) {
     Scenario scenario;
     scenario.file = file;
     read_work(section, file.parent_path(), scenario);
     section.finish();
+    return scenario;
+}
+
+sim::TrialJob read_trial(ConfigReader& section, const fs::path& file) {
+    const Scenario scenario = read_trial_work(section, file);
     const sim::JobSpec& job = scenario.job;
     sim::TrialJob trial;
     if (explores(section)) return trial;
@@ -214,21 +221,29 @@ void read_search_parts(ConfigReader& root, SearchScenario& scenario) {
 
 // The document again, its defaults filled in and the settings in the trial's keys: so that a
 // default which follows from a key is that of the document, whatever is tried there.
+template <class Read>
+auto read_with_settings(const std::string& text, const fs::path& file,
+                        const sim::SearchSpace& space, const sim::TrialSettings& settings,
+                        Read read) {
+    std::vector<ConfigOverride> own;
+    for (std::size_t i = 0; i < space.size(); ++i) {
+        own.push_back({"/trial" + space[i].pointer, settings[i], "\"space\""});
+    }
+    ConfigReader root = ConfigReader::from_text(text, file.string(), own);
+    ComplaintList complaints(root.file());
+    decltype(read(root, file)) made;
+    complaints.attempt([&] {
+        ConfigReader section = root.object("trial");
+        made = read(section, file);
+    });
+    complaints.throw_all();
+    return made;
+}
+
 sim::MakeTrial trial_maker(const SearchScenario& scenario, bool larger_is_better) {
     return [text = scenario.resolved, file = scenario.file, space = scenario.space,
             larger_is_better](const sim::TrialSettings& settings) {
-        std::vector<ConfigOverride> own;
-        for (std::size_t i = 0; i < space.size(); ++i) {
-            own.push_back({"/trial" + space[i].pointer, settings[i], "\"space\""});
-        }
-        ConfigReader root = ConfigReader::from_text(text, file.string(), own);
-        ComplaintList complaints(root.file());
-        sim::TrialJob trial;
-        complaints.attempt([&] {
-            ConfigReader section = root.object("trial");
-            trial = read_trial(section, file);
-        });
-        complaints.throw_all();
+        sim::TrialJob trial = read_with_settings(text, file, space, settings, read_trial);
         trial.larger_is_better = larger_is_better;
         return trial;
     };
@@ -282,6 +297,34 @@ std::unique_ptr<schedulers::Scheduler> SearchScenario::make_scheduler() const {
     ScheduleScenario pieces;
     pieces.cluster = where.cluster;
     return read_scheduler(section, pieces);
+}
+
+// What a trial learns in simulated time it is trained for here: on the same samples, the last ones
+// being kept back to see what it is worth.
+LiveTrial SearchScenario::live_trial(const sim::TrialSettings& settings) const {
+    Scenario trial = read_with_settings(resolved, file, space, settings, read_trial_work);
+    const auto learning = nlohmann::json::parse(resolved).at("trial").at("learning");
+    if (!trial.training || learning.value("test_samples", "drawn") != "last") {
+        throw InputError(file.string(), "/trial/learning",
+                         "a live trial is trained, on all but the last samples of its data: "
+                         "expected \"real_gradients\" with \"test_samples\": \"last\"");
+    }
+    trial.name = name;
+    trial.seed = seed;
+    trial.resolved = resolved;
+    LiveTrial live{{}, trial.training->data};
+    const std::int64_t samples = kernels::load_data(live.all_data).count;
+    trial.training->data.samples =
+        samples - sim::test_samples_in(samples, learning.at("test_share").get<double>());
+    trial.job.learning = nullptr;
+    trial.job.profile.lossless = false;
+    trial.job.workers_min = 1;
+    ConfigReader market = ConfigReader::from_text(
+        R"({"spot_price": "1 USD/h", "on_demand_price": "1 USD/h"})", file.string());
+    read_market(std::move(market), file.parent_path(), trial);
+    trial.policies = parse_policies("spot_only+follow_capacity", trial, file.string());
+    live.scenario = std::move(trial);
+    return live;
 }
 
 bool is_search_scenario(const fs::path& file) {

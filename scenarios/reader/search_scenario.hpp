@@ -15,6 +15,7 @@
 
 #include "base/config_reader.hpp"
 #include "records/run_result.hpp"
+#include "scenarios/reader/scenario.hpp"
 #include "schedulers/scheduler.hpp"
 #include "sim/search/search_run.hpp"
 
@@ -24,6 +25,12 @@ struct NamedSearcher {
     const sim::SearcherEntry* entry = nullptr;
     std::string parameters;  // its object, JSON
     std::unique_ptr<sim::Searcher> make() const;
+};
+
+// A trial as a job that real workers train, as many as it is given.
+struct LiveTrial {
+    Scenario scenario;           // its data are the first samples of all
+    kernels::DataSpec all_data;  // the others test it
 };
 
 struct SearchScenario {
@@ -41,6 +48,8 @@ struct SearchScenario {
     std::vector<records::VariedValue> varied;  // of the document that this is a variant of
 
     std::unique_ptr<schedulers::Scheduler> make_scheduler() const;
+    // InputError for one that does not learn by true gradients.
+    LiveTrial live_trial(const sim::TrialSettings& settings) const;
 };
 
 // Whether a file is meant as one: it has "searchers". InputError if it is no JSON object.

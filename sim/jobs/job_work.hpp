@@ -70,6 +70,9 @@ struct SharingJob {
     std::span<const traces::RecordedBatch> recorded_batches;  // that it had; empty: it chooses
     SaveRule saves;
     std::optional<LinkedStep> step;  // nothing: links never hold it up
+    // What a JobWorld trains for it, by number, and with how many samples; 0: nobody can run it.
+    std::size_t trains = 0;
+    std::int64_t samples = 0;
 };
 
 using CauseTimes = std::array<Duration, records::cause_count>;
@@ -90,6 +93,8 @@ public:
     virtual void step_takes(Instant now, Duration step, Duration alone) = 0;
     // Its machines are taken. It goes on from its last save; told in time, it saved last of all.
     virtual void lose(Instant now, bool told) = 0;
+    // It is over, as `advance` says, and its work is not done: it never will be.
+    virtual bool failed() const { return false; }
     // Of the time in which it held GPUs, by cause; after the last call of the others or later.
     virtual const CauseTimes& spent(Instant now) = 0;
 

@@ -44,11 +44,10 @@ public:
         open_machines();
         ask_source();
         while ((next_ < slot_of_.size() || live_count_ > 0) && !gives_up()) {
-            const Instant next = next_instant();
-            INVARIANT(next >= now_);
-            INVARIANT(moves_ || next < Instant::never());  // else nobody is ever asked again
-            if (next == Instant::never()) break;
-            now_ = next;
+            const std::optional<Instant> next = next_moment();
+            if (!next) break;
+            INVARIANT(*next >= now_);
+            now_ = *next;
             if (round_ > Duration{} && now_ < next_round_) {
                 change_machines();
                 continue;
@@ -104,6 +103,17 @@ private:
         outcome_.jobs.resize(given_.size());
         bills_.expect_jobs(given_.size());
     }
+    // Nothing if there is none.
+    std::optional<Instant> next_moment() {
+        const Instant next = next_instant();
+        if (workload_.world != nullptr) {
+            const std::optional<Instant> reached = workload_.world->wait(next);
+            outcome_.interrupted = !reached;
+            return reached;
+        }
+        INVARIANT(moves_ || next < Instant::never());  // else nobody is ever asked again
+        return next < Instant::never() ? std::optional(next) : std::nullopt;
+    }
     void step() {
         round_at_ = now_;
         ask_again_ = Instant::never();
@@ -111,7 +121,7 @@ private:
         change_machines();
         if (!ended_.empty()) ask_source();
         while (next_ < slot_of_.size() && job_at(next_).arrival <= now_) arrive();
-        if (live_count_ == 0) return;
+        if (live_count_ == 0) return note_ends();
         if (std::exchange(machines_changed_, false)) scheduler_.cluster_changed(facts_);
         decide();
         if (!running_.empty()) held_last_ = now_;
@@ -121,7 +131,8 @@ private:
         if (round_ > Duration{}) outcome_.rounds = now_.since_start().raw() / round_.raw();
         for (std::size_t job = 0; job < slot_of_.size(); ++job) {
             const bool is_over = outcome_.jobs[job].is_complete() || slot_of_[job] == no_slot;
-            outcome_.jobs[job].stuck = !is_over || job >= next_;
+            const bool waits = !is_over || job >= next_;
+            (outcome_.interrupted ? outcome_.jobs[job].failed : outcome_.jobs[job].stuck) |= waits;
         }
         for (std::int32_t i = 0; i < workload_.cluster.machines(); ++i) {
             if (bills_.is_open(i)) bills_.close(i, now_);
@@ -181,8 +192,8 @@ private:
 
     void complete() {
         ended_.clear();
-        if (round_ > Duration{}) {
-            for (const JobId job : running_) {
+        if (round_ > Duration{} || workload_.world != nullptr) {
+            for (const JobId job : may_have_ended()) {
                 const Instant ended = live(job).ended_at;
                 const Instant end = ended <= now_ ? ended : live(job).work->advance(now_);
                 if (end <= now_) end_of(job, end);
@@ -195,8 +206,19 @@ private:
         std::ranges::sort(ended_);
         for (const JobId job : ended_) scheduler_.completed(job);
     }
+    // In a world of its own a job may end while it is being stopped.
+    std::vector<JobId> may_have_ended() const {
+        if (workload_.world == nullptr) return running_;
+        std::vector<JobId> all;
+        for (std::size_t job = 0; job < next_; ++job) {
+            if (is_live(static_cast<JobId>(job))) all.push_back(static_cast<JobId>(job));
+        }
+        return all;
+    }
     void end_of(JobId job, Instant end) {
-        outcome_.jobs[number_of(job)].completion = end;
+        JobOutcome& outcome = outcome_.jobs[number_of(job)];
+        outcome.failed = live(job).work->failed();
+        if (!outcome.failed) outcome.completion = end;
         outcome_.end = std::max(outcome_.end, end);
         take_away(job, end);
         close_slot(job);
@@ -232,13 +254,16 @@ private:
         const SharingJob& job = job_at(next_);
         const auto id = static_cast<JobId>(next_++);
         open_slot(id);
-        live(id).work = job.application == nullptr
-                            ? make_service_work(job)
-                            : make_epoch_work(job, workload_.cluster, ladder_of(job));
+        live(id).work = work_of(id, job);
         const Duration service =
             job.application == nullptr ? live(id).work->remaining(now_) : Duration{};
         scheduler_.arrived(
             {id, job.name, job.arrival, job.gpus, service, job.deadline, job.restart});
+    }
+    std::unique_ptr<JobWork> work_of(JobId id, const SharingJob& job) {
+        if (workload_.world != nullptr) return workload_.world->arrived(number_of(id), job);
+        if (job.application == nullptr) return make_service_work(job);
+        return make_epoch_work(job, workload_.cluster, ladder_of(job));
     }
     BatchLadder* ladder_of(const SharingJob& job) {
         if (!scheduler_.tunes_batches() || !job.recorded_batches.empty()) return nullptr;
@@ -254,6 +279,7 @@ private:
         INVARIANT(allocation_.ask_again > now_);
         ask_again_ = allocation_.ask_again;
         const std::int64_t decision = outcome_.decisions++;
+        note_decision();
         for (const JobId job : allocation_.refused) {
             INVARIANT(live(job).held.share.parts == 0);
             close_slot(job);
@@ -280,6 +306,21 @@ private:
         for (const std::size_t i : changed_) give(i);
         running_.clear();
         for (const GpuShare& share : allocation_.shares) running_.push_back(share.job);
+    }
+    void note_decision() {
+        if (!workload_.keeps_decisions) return;
+        ScheduleDecision& one = outcome_.decided.emplace_back();
+        one.at = now_;
+        one.shares = allocation_.shares;
+        for (const JobId job : ended_) one.ended.push_back(number_of(job));
+        for (std::size_t job = seen_until_; job < next_; ++job) one.arrived.push_back(job);
+        for (const JobId job : allocation_.refused) one.refused.push_back(number_of(job));
+        seen_until_ = next_;
+    }
+    // With the last of those who were there nothing is left to decide about.
+    void note_ends() {
+        allocation_ = {};
+        note_decision();
     }
     void check_sum() const {
         double sum = 0;
@@ -466,6 +507,7 @@ private:
     Instant held_last_;             // after the last decision that gave anybody anything
     std::deque<SharingJob> given_;  // by the source; names of these outlive the run's use of them
     std::size_t next_ = 0;          // of all jobs, to come
+    std::size_t seen_until_ = 0;    // of them, those that a kept decision names
     std::size_t live_count_ = 0;
     std::vector<std::size_t> slot_of_;  // by job of the workload
     std::vector<LiveJob> slots_;        // as many as there ever were live jobs at once

@@ -17,6 +17,8 @@
 
 #include "schedulers/scheduler.hpp"
 #include "sim/jobs/job_work.hpp"
+#include "sim/jobs/job_world.hpp"
+#include "sim/jobs/schedule_decision.hpp"
 #include "sim/jobs/shared_links.hpp"
 
 namespace ukemi::sim {
@@ -39,6 +41,8 @@ struct ScheduledWorkload {
     bool keeps_spans = true;
     JobSource* source = nullptr;   // in place of `jobs`
     SharedLinks* links = nullptr;  // of jobs with a LinkedStep
+    JobWorld* world = nullptr;     // who runs the jobs; null: their work is computed
+    bool keeps_decisions = false;
 };
 
 // A stretch of time in which a job held the same GPUs.
@@ -52,6 +56,7 @@ struct HeldSpan {
 struct JobOutcome {
     Instant completion = Instant::never();  // never: it was refused, or is not complete
     bool stuck = false;                     // it waits for machines that never come
+    bool failed = false;                    // it gave up, or the run ended before it did
     std::int64_t starts = 0;                // with other GPUs than before
     Duration held;                          // time in which it had any
     double gpu_s = 0;                       // that it had, up to its end
@@ -59,13 +64,15 @@ struct JobOutcome {
     GpuTimes gpu_time{};                    // that it had, by cause
     Dollars cost;                           // of it
     bool is_complete() const { return completion < Instant::never(); }
-    bool refused() const { return !is_complete() && !stuck; }
+    bool refused() const { return !is_complete() && !stuck && !failed; }
 };
 
 struct ScheduleOutcome {
     std::vector<JobOutcome> jobs;
-    std::vector<HeldSpan> spans;  // in the order of their ends, if they are kept
+    std::vector<HeldSpan> spans;            // in the order of their ends, if they are kept
+    std::vector<ScheduleDecision> decided;  // if they are kept
     std::int64_t decisions = 0;
+    bool interrupted = false;   // the world was told to end
     std::size_t live_most = 0;  // jobs that had come and were not complete, at once
     std::int64_t rounds = 0;    // until the last job was complete; 0 without rounds
     Instant end;                // of the last job

@@ -62,9 +62,7 @@ LearnedTrial& LearnedTrials::made(std::map<std::size_t, LearnedTrial>& all, std:
     const auto known = all.find(trial);
     if (known != all.end()) return known->second;
     const TrialSettings& of_it = settings.at(trial);
-    // Each has weights and an order of samples of its own.
-    const std::uint64_t own = seed_ * 1'000'003 + trial;
-    return all.try_emplace(trial, of_it, make_(of_it), units_, own).first->second;
+    return all.try_emplace(trial, of_it, make_(of_it), units_, seed_of(trial)).first->second;
 }
 
 LearnedTrial& LearnedTrials::drawn(std::size_t trial) {

@@ -40,9 +40,6 @@ public:
     std::int64_t steps(std::int64_t from, std::int64_t to) const;
     // InputError where the way of learning knows no metric on its way.
     double metric(std::int64_t units);
-    double score(std::int64_t units) {
-        return job_.larger_is_better ? metric(units) : -metric(units);
-    }
 
 private:
     std::int64_t steps_at(std::int64_t units) const;
@@ -63,6 +60,8 @@ public:
 
     const SearchSpace& space() const { return space_; }
     std::uint64_t seed() const { return seed_; }
+    // Each trial has weights and an order of samples of its own.
+    std::uint64_t seed_of(std::size_t trial) const { return seed_ * 1'000'003 + trial; }
     std::int64_t units() const { return units_; }
     LearnedTrial& drawn(std::size_t trial);
     LearnedTrial& on_grid(std::size_t trial);

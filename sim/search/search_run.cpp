@@ -1,8 +1,7 @@
 #include "sim/search/search_run.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <limits>
 
 #include "base/invariant.hpp"
 
@@ -72,28 +71,55 @@ private:
             trial.learned = trial.own.get();
         }
         INVARIANT(piece.until > trial.units);
-        outcome_.pieces.push_back({piece, trial.units, now, 0});
+        outcome_.pieces.push_back({piece, trial.units, now, 0, false});
         const TrialJob& job = trial.learned->job();
         const std::int64_t steps = trial.learned->steps(trial.units, piece.until);
         SharingJob asked;
-        asked.name = fmt::format("trial-{}@{}", piece.trial, piece.until);
+        asked.name = piece_name(piece);
         asked.gpus = job.gpus;
         asked.restart = where_.restart;
         asked.service = std::max(nanoseconds(1), steps * job.step_time.at(1));
         asked.speeds = speeds_of(job);
+        if (where_.world != nullptr) expect_piece(piece, *trial.learned, trial.units);
         return asked;
+    }
+
+    void expect_piece(const TrialPiece& piece, const LearnedTrial& trial, std::int64_t units) {
+        const TrialJob& job = trial.job();
+        const auto samples_at = [&](std::int64_t at) {
+            return std::min(trial.steps(0, at) * job.step.batch, job.samples);
+        };
+        where_.world->expect(outcome_.pieces.size() - 1,
+                             {piece.trial, trial.settings(), learned_.seed_of(piece.trial),
+                              samples_at(units), samples_at(piece.until)});
     }
 
     void end(std::size_t number) {
         TrainedPiece& piece = outcome_.pieces.at(number);
         Trial& trial = trials_.at(piece.asked.trial);
         trial.units = piece.asked.until;
-        piece.metric = trial.learned->metric(trial.units);
+        if (!see_metric(number, *trial.learned, piece)) return;
         SearchedTrial& seen = outcome_.trials.at(piece.asked.trial);
         seen.settings = trial.learned->settings();
         seen.units = trial.units;
         seen.metric = piece.metric;
-        searcher_.reached({piece.asked.trial, trial.units, trial.learned->score(trial.units)});
+        const double score = trial.learned->job().larger_is_better ? piece.metric : -piece.metric;
+        searcher_.reached({piece.asked.trial, trial.units, score});
+    }
+
+    // One that failed is the worst of all.
+    bool see_metric(std::size_t number, LearnedTrial& trial, TrainedPiece& piece) {
+        if (where_.world == nullptr) {
+            piece.metric = trial.metric(piece.asked.until);
+            return true;
+        }
+        const std::optional<double> metric = where_.world->metric(number);
+        piece.metric = metric.value_or(0);
+        piece.failed = !metric;
+        if (metric) return true;
+        constexpr double worst = -std::numeric_limits<double>::infinity();
+        searcher_.reached({piece.asked.trial, piece.asked.until, worst});
+        return false;
     }
 
     const SearchCluster& where_;
@@ -130,6 +156,10 @@ SearchOutcome run_search(const SearchCluster& where, LearnedTrials& learned, Sea
     workload.round = where.round;
     workload.keeps_spans = where.keeps_spans;
     workload.source = &source;
+    if (where.world != nullptr) {
+        workload.world = &where.world->jobs();
+        workload.keeps_decisions = true;
+    }
     ScheduleOutcome schedule = run_schedule(workload, scheduler);
     SearchOutcome outcome = source.take();
     outcome.schedule = std::move(schedule);

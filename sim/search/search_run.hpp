@@ -13,6 +13,7 @@
 #include "sim/jobs/schedule_run.hpp"
 #include "sim/search/learned_trials.hpp"
 #include "sim/search/searcher.hpp"
+#include "sim/search/trial_world.hpp"
 
 namespace ukemi::sim {
 
@@ -21,6 +22,7 @@ struct SearchCluster {
     Duration round;    // zero: at every event
     Duration restart;  // of each start
     bool keeps_spans = true;
+    TrialWorld* world = nullptr;  // who trains; null: what is learned is worked out
 };
 
 // One piece: job `i` of the schedule.
@@ -29,6 +31,7 @@ struct TrainedPiece {
     std::int64_t from = 0;  // units
     Instant came;           // when it was asked for
     double metric = 0;      // at its end
+    bool failed = false;    // it never came to that
 };
 
 struct SearchedTrial {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct TrialPiece {
 
     friend bool operator==(const TrialPiece&, const TrialPiece&) = default;
 };
+
+std::string piece_name(const TrialPiece& piece);  // "trial-3@9"
 
 // At the end of a piece.
 struct TrialScore {

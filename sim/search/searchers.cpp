@@ -1,4 +1,6 @@
 // searchers.cpp — the searchers of searcher_table.def: their functions declared, and their table.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -34,6 +36,10 @@ std::vector<std::string_view> searcher_names() {
     std::vector<std::string_view> names;
     for (const SearcherEntry& entry : searchers) names.push_back(entry.name);
     return names;
+}
+
+std::string piece_name(const TrialPiece& piece) {
+    return fmt::format("trial-{}@{}", piece.trial, piece.until);
 }
 
 void sort_by_score(std::vector<TrialScore>& scores) {

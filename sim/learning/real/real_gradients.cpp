@@ -188,18 +188,22 @@ private:
 
 }  // namespace
 
+std::int64_t test_samples_in(std::int64_t samples, double test_share) {
+    return std::clamp<std::int64_t>(round_nearest(test_share * static_cast<double>(samples)), 1,
+                                    samples - 1);
+}
+
 std::pair<kernels::DataSet, kernels::DataSet> split_data(const kernels::DataSet& data,
-                                                         double test_share) {
+                                                         double test_share, TestSamples which) {
     INVARIANT(data.count >= 2 && test_share > 0 && test_share < 1);
     std::vector<std::int64_t> order(static_cast<std::size_t>(data.count));
     std::iota(order.begin(), order.end(), 0);
     RandomStream random(0, "data/split");
-    for (std::size_t last = order.size() - 1; last > 0; --last) {
+    for (std::size_t last = order.size() - 1; last > 0 && which == TestSamples::drawn; --last) {
         const auto chosen = random.integer(0, static_cast<std::int64_t>(last));
         std::swap(order[last], order[static_cast<std::size_t>(chosen)]);
     }
-    const auto test = std::clamp<std::int64_t>(
-        round_nearest(test_share * static_cast<double>(data.count)), 1, data.count - 1);
+    const std::int64_t test = test_samples_in(data.count, test_share);
     const auto part = [&](std::int64_t begin, std::int64_t end) {
         kernels::DataSet set{end - begin, data.features, data.classes, {}, {}};
         for (std::int64_t i = begin; i < end; ++i) {

@@ -22,9 +22,13 @@ struct RealGradients {
     std::int64_t evaluate_every = 1;  // samples: the test accuracy is known at these steps only
 };
 
-// Splits the last `test_share` of a fixed permutation off `data`; both parts have samples.
+// Splits the last `test_share` of a fixed permutation off `data`, or of the samples as they stand;
+// both parts have samples.
+enum class TestSamples : std::uint8_t { drawn, last };
 std::pair<kernels::DataSet, kernels::DataSet> split_data(const kernels::DataSet& data,
-                                                         double test_share);
+                                                         double test_share,
+                                                         TestSamples which = TestSamples::drawn);
+std::int64_t test_samples_in(std::int64_t samples, double test_share);
 
 std::shared_ptr<const LearningModel> make_real_gradients(RealGradients settings);
 // What a state of such a model holds; the reference lives as long as the state's memory.

@@ -1,0 +1,161 @@
+// schedule_live_test.cpp — `ukemi schedule --live` and `ukemi search --live` as a user meets them.
+//
+// Paced runs, whose decisions are the scenario's, and one that is ended by a signal.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/child.hpp"
+#include "tests/cli/csv_rows.hpp"
+#include "tests/recorded.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* trained = R"({"name": "trained", "seed": 3,
+    "job": {"samples": 1600, "batch": 16, "samples_per_epoch": 512,
+            "throughput": {"1": "160 samples/s", "2": "256 samples/s"},
+            "checkpoint": {"cost": "1 s"}, "restart": "500 ms"},
+    "cluster": {"count_min": 1, "count_max": 2},
+    "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+    "training": {"data": {"kind": "synthetic", "samples": 512, "features": 16, "classes": 4},
+                 "model": {"kind": "mlp", "hidden": [16]}, "learning_rate": 0.1},
+    "replay": ["spot_only+follow_capacity"]})";
+
+constexpr const char* shared = R"({"name": "shared", "cluster": {"gpus_per_machine": 2},
+    "trains": "trained.json",
+    "jobs": [{"name": "wide", "gpus": 2, "samples": 640},
+             {"name": "brief", "arrival": "1 s", "gpus": 1, "samples": 64},
+             {"name": "timed", "arrival": "1100 ms", "gpus": 1, "service": "1 s"}],
+    "schedulers": [{"name": "srtf"}, {"name": "fifo"}]})";
+
+void write_scenarios(const fs::path& folder) {
+    write_file(folder / "trained.json", trained);
+    write_file(folder / "shared.json", shared);
+}
+
+std::vector<std::string> live(std::vector<std::string> more) {
+    std::vector<std::string> all{"schedule", "shared.json", "--schedulers", "srtf", "--live"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("ukemi schedule --live: real groups, and the simulated run's decisions",
+          "[cli][live][jobs]") {
+    const ScratchFolder scratch;
+    write_scenarios(scratch.path());
+    const Ran ran = run_ukemi(scratch.path(), live({"--paced", "--out", "r"}));
+    CAPTURE(ran.err);
+    REQUIRE(ran.code == 0);
+    const auto decisions = csv_rows(scratch.path() / "r/decisions.csv");
+    REQUIRE(decisions.size() == 6);
+    const auto all = std::to_string(decisions.size());
+    CHECK_THAT(ran.out, Catch::Contains("decisions: " + all + " of " + all +
+                                        " as in the simulated run with the scenario's steps"));
+    CHECK(decisions[0].at("gpus") == "wide:2");
+    CHECK(decisions[1].at("gpus") == "brief:1");  // for wide's two there is no room then
+    const Ran simulated = run_ukemi(
+        scratch.path(), {"schedule", "shared.json", "--schedulers", "srtf", "--out", "s"});
+    REQUIRE(simulated.code == 0);
+    for (const char* file : {"schedule.csv", "jobs.csv", "spans.csv"}) {
+        CHECK(text_in(scratch.path() / "r" / file) == text_in(scratch.path() / "s" / file));
+    }
+    // 10 samples a second on one GPU, times 16: what takes 1 s.
+    CHECK(csv_rows(scratch.path() / "r/live/timed/0/steps.csv").size() == 10);
+    CHECK(fs::exists(scratch.path() / "r/live/wide/1/live.json"));  // it was paused once
+    CHECK(csv_rows(scratch.path() / "r/forecasts.csv").size() == 3);
+    CHECK(fs::exists(scratch.path() / "r-checkpoints/brief"));
+}
+
+TEST_CASE("ukemi schedule --live: what cannot be is said before anything starts",
+          "[cli][live][jobs]") {
+    const ScratchFolder scratch;
+    write_scenarios(scratch.path());
+    const auto refused = [&](const std::vector<std::string>& arguments) {
+        const Ran ran = run_ukemi(scratch.path(), arguments);
+        CHECK(ran.code == 2);
+        CHECK(ran.out.empty());
+        return ran.err;
+    };
+    CHECK_THAT(refused(live({})), Catch::Contains("expected --out FOLDER"));
+    CHECK_THAT(refused({"schedule", "shared.json", "--live", "--out", "r"}),
+               Catch::Contains("a live run has one: expected `--schedulers srtf`, found 2"));
+    CHECK_THAT(refused({"schedule", "shared.json", "--schedulers", "max_min", "--live", "--out",
+                        "r", "--set", "/restart=\"0 s\""}),
+               Catch::Contains("max_min gives parts of GPUs"));
+    CHECK_THAT(refused({"schedule", "shared.json", "--paced"}), Catch::Contains("--live beside"));
+    CHECK_THAT(refused(live({"--out", "r", "--set", "/trains=\"nowhere.json\""})),
+               Catch::Contains("nowhere.json"));
+    CHECK_THAT(refused(live({"--out", "r", "--set", "/jobs/0/gpus=3"})),
+               Catch::Contains("expected at most 2, as many as \"trained\" can use"));
+    CHECK_THAT(refused({"schedule", shipped("jobs/shared_cluster.json").string(), "--schedulers",
+                        "fifo", "--live", "--out", "r"}),
+               Catch::Contains("expected \"trains\", a scenario of a job, of \"pretrain\""));
+    CHECK_FALSE(fs::exists(scratch.path() / "r"));
+}
+
+TEST_CASE("ukemi schedule --live: a signal ends all jobs, and nothing is lost",
+          "[cli][live][jobs]") {
+    const ScratchFolder scratch;
+    std::string saving = trained;
+    const std::string_view policies = R"(follow_capacity"])";
+    saving.replace(saving.find(policies), policies.size(),
+                   R"(follow_capacity+periodic_checkpoint"],
+                       "policy_parameters": {"periodic_checkpoint": {"interval": "5 s"}})");
+    write_file(scratch.path() / "trained.json", saving);
+    write_file(scratch.path() / "shared.json",
+               R"({"name": "shared", "cluster": {"gpus_per_machine": 2}, "trains": "trained.json",
+                   "jobs": [{"name": "one", "samples": 100000000},
+                            {"name": "other", "samples": 100000000}],
+                   "schedulers": [{"name": "srtf"}], "time_scale": 100})");
+    const auto has_saved = [&](const char* job) {
+        const fs::path folder = scratch.path() / "r-checkpoints" / job;
+        return fs::exists(folder) && !fs::is_empty(folder);
+    };
+    const Ran ran = run_ukemi_until(scratch.path(), live({"--out", "r"}), SIGINT,
+                                    [&] { return has_saved("one") && has_saved("other"); });
+    CAPTURE(ran.err);
+    CHECK(ran.code == 128 + SIGINT);
+    for (const std::string job : {"one", "other"}) {
+        CHECK_THAT(ran.err, Catch::Contains(job + " is not done: told to stop; ") &&
+                                Catch::Contains("saved as r-checkpoints/" + job + "/checkpoint-"));
+    }
+    const auto jobs = csv_rows(scratch.path() / "r/jobs.csv");
+    REQUIRE(jobs.size() == 2);
+    CHECK(jobs[0].at("in_time") == "failed");
+}
+
+TEST_CASE("ukemi search --live: the simulated run's promotions and winner", "[cli][live][search]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(
+        scratch.path(), {"search", shipped("search/live_search.json").string(), "--live", "--paced",
+                         "--set", "/trials=5", "--set", "/trial/job/samples=1800", "--out", "r"});
+    CAPTURE(ran.err);
+    REQUIRE(ran.code == 0);
+    const Ran simulated =
+        run_ukemi(scratch.path(), {"search", shipped("search/live_search.json").string(), "--set",
+                                   "/trials=5", "--set", "/trial/job/samples=1800", "--out", "s"});
+    REQUIRE(simulated.code == 0);
+    const auto live_pieces = csv_rows(scratch.path() / "r/pieces.csv");
+    const auto pieces = csv_rows(scratch.path() / "s/pieces.csv");
+    REQUIRE(live_pieces.size() == pieces.size());
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        for (const char* column : {"searcher", "trial", "until_units", "came_s", "end_s"}) {
+            CHECK(live_pieces[i].at(column) == pieces[i].at(column));
+        }
+        const double metric = std::stod(pieces[i].at("metric"));
+        CHECK(std::stod(live_pieces[i].at("metric")) == Approx(metric).margin(0.005));
+    }
+    const auto live_rows = csv_rows(scratch.path() / "r/search.csv");
+    const auto rows = csv_rows(scratch.path() / "s/search.csv");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        CHECK(live_rows[i].at("winner") == rows[i].at("winner"));
+    }
+}
+
+}  // namespace ukemi
