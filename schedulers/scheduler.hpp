@@ -1,8 +1,9 @@
 // scheduler.hpp — who shares a cluster among jobs: jobs and GPUs in, shares of GPUs out.
 //
 // A Scheduler is told which jobs come and end. At a decision it says who has how many GPUs until
-// the next one; what it does not name has none. It reads no clock, draws nothing and keeps no
-// pointer to what it was shown. What it knows of a job's future comes from the job's own forecasts.
+// the next one; what it does not name has none. It reads no clock, draws from named streams of its
+// own seed only, and keeps no pointer to what it was shown. What it knows of a job's future comes
+// from the job's own forecasts.
 #pragma once
 
 #include <cstdint>

@@ -35,12 +35,18 @@ void read_applications(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
 
 void read_durations(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
     const std::size_t stamp = csv.column_if_present("timestamp");
-    const std::size_t time = stamp == CsvScanner::no_column ? csv.column("submission_time") : stamp;
+    const std::size_t submit = csv.column_if_present("submit_time");
+    const std::size_t submitted = submit == CsvScanner::no_column && stamp == CsvScanner::no_column
+                                      ? csv.column("submission_time")
+                                      : submit;
+    const std::size_t time = stamp == CsvScanner::no_column ? submitted : stamp;
     const std::size_t duration = csv.column("duration");
     const std::size_t plural = csv.column_if_present("num_gpus");
     const std::size_t gpus = plural == CsvScanner::no_column ? csv.column("num_gpu") : plural;
     const std::size_t id = csv.column_if_present("job_id");
-    const std::size_t deadline = csv.column_if_present("deadline");
+    const std::size_t short_name = csv.column_if_present("ddl");
+    const std::size_t deadline =
+        short_name == CsvScanner::no_column ? csv.column_if_present("deadline") : short_name;
     while (csv.next_row()) {
         WorkloadRow& row = rows.emplace_back();
         row.name = id == CsvScanner::no_column ? fmt::format("job-{}", rows.size() - 1)
@@ -56,21 +62,52 @@ void read_durations(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
     }
 }
 
+// Job type, command, folder (of 10), flag of steps, whether it needs data, steps; then of 7 the
+// arrival and the GPUs, of 10 GPUs, weight, SLO (-1: none) and arrival.
+void read_gavel(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
+    constexpr std::size_t few = 7;
+    constexpr std::size_t many = 10;
+    while (csv.next_row(few, many)) {
+        const bool is_short = csv.columns() == few;
+        if (!is_short && csv.columns() != many) csv.fail(0, "7 or 10 columns between tabs");
+        const std::size_t steps = is_short ? 4 : 5;
+        const std::size_t gpus = 6;
+        const std::size_t arrival = is_short ? 5 : 9;
+        WorkloadRow& row = rows.emplace_back();
+        row.name = fmt::format("job-{}", rows.size() - 1);
+        row.steps = csv.whole(steps, 1, 1'000'000'000'000, "a number of steps");
+        row.gpus = static_cast<std::int32_t>(csv.whole(gpus, 1, gpus_most, expected_gpus));
+        row.arrival = csv.seconds(arrival);
+        row.kind = fmt::format("('{}', {})", csv.field(0), row.gpus);
+        constexpr std::size_t slo = 8;
+        if (!is_short && !csv.field(slo).starts_with('-')) {
+            csv.fail(slo, "-1: deadlines of Gavel's traces are not read");
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<WorkloadRow> read_workloads(std::span<const std::filesystem::path> files) {
     std::vector<WorkloadRow> rows;
     for (const std::filesystem::path& file : files) {
         const std::string text = read_file(file);
-        CsvScanner csv(text, file.string());
-        csv.read_header();
-        const bool of_applications = csv.column_if_present("application") != CsvScanner::no_column;
-        if (!rows.empty() && rows.front().application.empty() == of_applications) {
+        const bool of_steps = text.substr(0, text.find('\n')).find('\t') != std::string::npos;
+        CsvScanner csv(text, file.string(), of_steps ? '\t' : ',');
+        if (!of_steps) csv.read_header();
+        const bool of_applications =
+            !of_steps && csv.column_if_present("application") != CsvScanner::no_column;
+        if (!rows.empty() && (rows.front().application.empty() == of_applications ||
+                              rows.front().kind.empty() == of_steps)) {
             throw InputError(file.string(), "",
                              fmt::format("is of another form than {}", files.front().string()));
         }
         const std::size_t before = rows.size();
-        of_applications ? read_applications(csv, rows) : read_durations(csv, rows);
+        if (of_steps) {
+            read_gavel(csv, rows);
+        } else {
+            of_applications ? read_applications(csv, rows) : read_durations(csv, rows);
+        }
         if (rows.size() == before) throw InputError(file.string(), "", "there is no job in it");
     }
     std::ranges::stable_sort(rows, {}, &WorkloadRow::arrival);

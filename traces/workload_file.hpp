@@ -2,9 +2,11 @@
 // GPUs.
 //
 // Forms, by their header: `name,time,application,num_replicas,batch_size` (Pollux, Sia: times in
-// seconds since the start) and tables of `submission_time` or `timestamp`, `duration` and `num_gpu`
-// or `num_gpus` (Microsoft ITP, Philly; ElasticFlow with a `deadline`), whose clock is set to zero
-// at the first submission of all files. Anything else is an InputError with its line and column.
+// seconds since the start) and tables of `submission_time`, `submit_time` or `timestamp`,
+// `duration` and `num_gpu` or `num_gpus` (Microsoft ITP, Philly; ElasticFlow with a `deadline` or
+// `ddl`), whose clock is set to zero at the first submission of all files. Without one, with tabs:
+// Gavel's traces of 7 or 10 columns, which say how many steps a job makes. Anything else is an
+// InputError with its line and column.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,8 @@
 
 namespace ukemi::traces {
 
-// One job. Either its application and batch are known, or how long it ran on its GPUs.
+// One job. Its application and batch are known, or how long it ran on its GPUs, or how many steps
+// it makes of which kind.
 struct WorkloadRow {
     std::string name;
     Duration arrival;  // since the start of the file's clock
@@ -25,6 +28,8 @@ struct WorkloadRow {
     std::string application;
     std::int64_t batch = 0;
     Duration service;
+    std::int64_t steps = 0;
+    std::string kind;  // and GPUs, as Gavel's table of steps a second names them (step_rates.hpp)
     Duration deadline = Duration::max();  // on the same clock; the largest: none
 };
 

@@ -13,6 +13,7 @@
 #include "scenarios/reader/scenario_keys.hpp"
 #include "scenarios/reader/trained_jobs.hpp"
 #include "schedulers/multiple_choice.hpp"
+#include "traces/step_rates.hpp"
 #include "traces/workload_file.hpp"
 #include "traces/workload_model.hpp"
 
@@ -190,6 +191,34 @@ std::vector<traces::MeasuredFolder> read_measured_folders(ConfigReader& section,
     return all;
 }
 
+// Of Gavel's traces: as long as the steps take on the first type of GPU that can run them.
+void read_counted_steps(ConfigReader& section, const traces::WorkloadRow& row,
+                        const std::optional<traces::StepRates>& rates,
+                        const sim::SharedCluster& cluster, sim::SharingJob& job) {
+    if (!rates) {
+        section.fail("workload",
+                     "its jobs count steps: expected \"steps_per_s\" beside it, Gavel's "
+                     "table of how many a second each type of GPU makes");
+    }
+    double first = 0;
+    for (const sim::MachineGroup& group : cluster.groups) {
+        const double rate = rates->steps_per_s(group.gpu_type, row.kind);
+        if (first == 0 && rate > 0) {
+            first = rate;
+            constexpr double most_s = 10 * 366 * 86400.0;
+            const double service_s = static_cast<double>(row.steps) / rate;
+            if (service_s > most_s)
+                section.fail("workload", "steps of a job take more than 3660 d");
+            job.service = seconds(service_s);
+        }
+        job.speed_of_group.push_back(first > 0 ? round_nearest(rate / first * 1e6) : 0);
+    }
+    if (first == 0) {
+        section.fail("steps_per_s", fmt::format("no type of GPU of the cluster runs {}, job {}",
+                                                row.kind, ukemi::quoted(row.name)));
+    }
+}
+
 // Files lie beside the scenario, or where their paths say.
 void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
                         const sim::SaveRule& saves, ScheduleScenario& scenario) {
@@ -201,16 +230,28 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
     std::string tables;
     std::string batches;
     bool interpolates = false;
+    auto predictor = sim::JobPredictor::known;
     std::vector<traces::MeasuredFolder> measured;
     if (section.has("tables")) {
         tables = section.text("tables");
         interpolates = section.flag("interpolate", false);
         measured = read_measured_folders(section, folder);
+        static const std::vector<std::string_view> names = {"known", "fitted"};
+        if (section.one_of("predictor", names, "known") == "fitted") {
+            predictor = sim::JobPredictor::fitted;
+        }
         if (section.has("batches")) batches = section.text("batches");
     }
+    std::string rates_file;
+    if (section.has("steps_per_s")) rates_file = section.text("steps_per_s");
     if (KeyExplorer::of(section.file()) != nullptr) {  // only keys are looked for, and no files
         scenario.jobs.emplace_back();
         return;
+    }
+    std::optional<traces::StepRates> rates;
+    if (!rates_file.empty()) rates.emplace(folder / rates_file);
+    if (predictor == sim::JobPredictor::fitted && scenario.cluster.groups.size() > 1) {
+        section.fail("predictor", "steps are fitted on one type of GPU: expected \"known\"");
     }
     if (!tables.empty()) {
         scenario.tables =
@@ -230,6 +271,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
         job.batch = row.batch;
         job.restart = restart.value_or(Duration{});
         job.saves = saves;
+        if (!row.kind.empty()) read_counted_steps(section, row, rates, scenario.cluster, job);
         if (row.application.empty()) continue;
         if (!scenario.tables) {
             section.fail("workload", fmt::format("job {} names an application: expected \"tables\" "
@@ -243,6 +285,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
                                      ukemi::quoted(row.application), scenario.tables->names()));
         }
         job.restart = restart.value_or(job.application->restart);
+        job.predictor = predictor;
         if (!scenario.batches) continue;
         const auto recorded = scenario.batches->find(row.name);
         if (recorded == scenario.batches->end()) {

@@ -11,6 +11,7 @@
 
 #include "base/invariant.hpp"
 #include "sim/jobs/batch_ladder.hpp"
+#include "sim/jobs/fitted_pace.hpp"
 #include "sim/jobs/job_work.hpp"
 
 namespace ukemi::sim {
@@ -34,6 +35,7 @@ public:
             types_.push_back(application_.type_called(group.gpu_type));
         }
         times_.assign(static_cast<std::size_t>(gpus_max()) + 1, 0);
+        if (job.predictor == JobPredictor::fitted) fitted_.emplace(application_, types_.front());
     }
 
     void hold(Instant now, const HeldShare& held, bool starts) override {
@@ -68,7 +70,7 @@ public:
             }
             if (!is_chosen_) choose_batch();
             ++slice_;
-            is_chosen_ = recorded_.empty();
+            is_chosen_ = recorded_.empty() && !fitted_;  // who learns chooses anew
             const std::int64_t until_s =
                 save_every_s_ > 0 ? std::min(left_s, save_every_s_ - unsaved_s_) : left_s;
             const double further = progress_ + rate_ * static_cast<double>(until_s);
@@ -110,11 +112,9 @@ public:
     }
 
     std::int32_t gpus_max() const override {
-        if (ladder_ != nullptr)
-            return static_cast<std::int32_t>(application_.batch_max / application_.local_min);
-        return application_.gpus_max > 0
-                   ? application_.gpus_max
-                   : static_cast<std::int32_t>(batch_ / application_.local_min);
+        if (application_.gpus_max > 0) return application_.gpus_max;
+        const std::int64_t most = ladder_ != nullptr ? application_.batch_max : batch_;
+        return static_cast<std::int32_t>(most / application_.local_min);
     }
     double step_s(std::int32_t gpus) const override {
         double& known = times_[static_cast<std::size_t>(gpus)];
@@ -131,6 +131,12 @@ public:
         const auto at = static_cast<std::size_t>(group);
         if (gpus > gpus_max() || !application_.runs_on(types_[at])) return 0;
         const auto spread = gpus_by_machine(gpus, machines, groups_[at].gpus_per_machine);
+        if (fitted_) {
+            const auto on = static_cast<std::int32_t>(spread.size());
+            const double pace =
+                ladder_ != nullptr ? fitted_->best(on, gpus).pace : fitted_->pace(on, gpus, batch_);
+            return pace / application_.slowdown;
+        }
         if (ladder_ != nullptr) {
             const auto [rung, pace] = best_rung(types_[at], spread);
             return pace / application_.slowdown;
@@ -195,6 +201,14 @@ private:
         return best;
     }
 
+    DividedBatch best_shape() const {
+        if (ladder_ == nullptr) return divided_batch(application_, type_, batch_, gpus_, false);
+        if (fitted_)
+            return fitted_->best(static_cast<std::int32_t>(by_machine_.size()), gpus_).shape;
+        const std::int64_t batch = ladder_->batch(best_rung(type_, by_machine_).rung);
+        return divided_batch(application_, type_, batch, gpus_, false);
+    }
+
     // And how fast it makes the job. When a slice of work begins, so that nothing is looked up that
     // no work is done with.
     void choose_batch() {
@@ -205,13 +219,16 @@ private:
             }
             shape = {recorded_.front().local, recorded_.front().accumulated};
         } else {
-            const std::int64_t batch =
-                ladder_ == nullptr ? batch_ : ladder_->batch(best_rung(type_, by_machine_).rung);
-            shape = divided_batch(application_, type_, batch, gpus_, false);
+            shape = best_shape();
         }
-        const double step_s =
-            step_time_s(application_.step(type_, by_machine_, shape.local), shape.accumulated);
+        const traces::ApplicationStep step = application_.step(type_, by_machine_, shape.local);
+        const double step_s = step_time_s(step, shape.accumulated);
         const std::int64_t divided = gpus_ * shape.local * (shape.accumulated + 1);
+        if (fitted_) {
+            const auto machines = static_cast<std::int32_t>(by_machine_.size());
+            fitted_->saw({machines, gpus_, shape.local, step.step_s - step.sync_s, step.step_s},
+                         application_.gradient(divided, epoch_));
+        }
         is_chosen_ = true;
         rate_ = batch_gain(application_, divided, epoch_) / step_s;
         rate_ *= 1 / application_.slowdown;
@@ -232,6 +249,7 @@ private:
     std::int64_t save_takes_s_;
     std::span<const MachineGroup> groups_;
     BatchLadder* ladder_;
+    std::optional<FittedPace> fitted_;                 // nothing: it knows its tables
     std::span<const traces::RecordedBatch> recorded_;  // from the present one on
     std::vector<std::size_t> types_;                   // of the tables, by group
     Instant at_;

@@ -53,6 +53,11 @@ struct LinkedStep {
     Duration alone;  // of a step on the GPUs that it asks for, packed, nobody else there
 };
 
+// What a measured application's job goes by when it says how fast it would be elsewhere, and when
+// it chooses its batch: its tables, or a model fitted to the steps that it has made (step_fit.hpp)
+// with the gradients that it saw last.
+enum class JobPredictor : std::uint8_t { known, fitted };
+
 // A job of a workload. Either its service time is known, or its application and its batch.
 struct SharingJob {
     std::string name;
@@ -67,6 +72,7 @@ struct SharingJob {
     std::vector<std::int64_t> speed_of_group;  // by group of machines, in millionths; empty: 1
     const traces::Application* application = nullptr;
     std::int64_t batch = 0;
+    JobPredictor predictor = JobPredictor::known;
     std::span<const traces::RecordedBatch> recorded_batches;  // that it had; empty: it chooses
     SaveRule saves;
     std::optional<LinkedStep> step;  // nothing: links never hold it up

@@ -5,12 +5,14 @@
 // proved here is the round, the schedulers and the placing.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "analysis/schedule_results.hpp"
 #include "base/read_file.hpp"
+#include "base/statistics.hpp"
 #include "tests/recorded.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/sim/jobs/recorded_run.hpp"
@@ -130,6 +132,63 @@ TEST_CASE("recorded workloads: Pollux is near its authors' means, and ahead of T
         CHECK(mean_s / theirs_s > 0.9);
         CHECK(mean_s / theirs_s < 1.05);
         CHECK(mean_s < published["tiresias"]["1.0"][name].get<double>());
+    }
+}
+
+// As its authors ran it: jobs fit a model to what they have seen, and allocations are bred. All six
+// workloads, bred under so many seeds: UKEMI_POLLUX_SEEDS (0: found exactly only).
+TEST_CASE("recorded workloads: Pollux with fitted models beside its authors' means",
+          "[jobs][peers]") {
+    const fs::path tables = *peer_outputs() / pollux_tables;
+    const auto data = recorded_data(pollux_workloads);
+    if (!data || !fs::exists(tables) || !fs::exists(*data / "pollux/traces/bert/placements.csv")) {
+        WARN("skipped: no recorded data: pollux, reference/peers/cluster/pollux");
+        return;
+    }
+    const auto mean_s_of = [&](const fs::path& workload, const char* predictor,
+                               const json& scheduler) {
+        json scenario = json::parse(pollux_scenario(workload, tables));
+        scenario["jobs"]["interpolate"] = true;
+        scenario["jobs"]["measured"] = (*data / "pollux/traces").string();
+        scenario["jobs"]["predictor"] = predictor;
+        scenario["schedulers"] = json::array({scheduler});
+        std::vector<scenarios::ScheduleScenario> variants;
+        variants.push_back(scenarios::schedule_scenario_from_text(scenario.dump(), "pollux.json"));
+        return analysis::run_schedules(variants).front().completion_s.mean;
+    };
+    const json exact = {{"name", "pollux"}};
+    const fs::path workloads = *data / pollux_workloads;
+    const char* const asked = std::getenv("UKEMI_POLLUX_SEEDS");
+    if (asked == nullptr) {
+        const ScratchFolder scratch;
+        std::istringstream rows(read_file(workloads / "workload-1.csv"));
+        std::string few;
+        std::string row;
+        for (int i = 0; i < 11 && std::getline(rows, row); ++i) few += row + "\n";
+        const fs::path first_ten = scratch.file("ten.csv", few);
+        const double known_s = mean_s_of(first_ten, "known", exact);
+        const double fitted_s = mean_s_of(first_ten, "fitted", exact);
+        CAPTURE(known_s, fitted_s);
+        CHECK(fitted_s > known_s);  // who has to learn is slower
+        CHECK(fitted_s < 1.25 * known_s);
+        return;
+    }
+    const json published = json::parse(read_file(tables / "shipped_means.json"))["jobload"];
+    for (int number = 1; number <= 6; ++number) {
+        const std::string name = "workload-" + std::to_string(number);
+        const fs::path workload = workloads / (name + ".csv");
+        const double theirs_s = published["pollux"]["1.0"][name].get<double>();
+        const double exact_s = mean_s_of(workload, "fitted", exact);
+        std::vector<double> bred_s;
+        for (int seed = 1; seed <= std::atoi(asked); ++seed) {
+            const json bred = {{"name", "pollux"}, {"search", "genetic"}, {"seed", seed}};
+            bred_s.push_back(mean_s_of(workload, "fitted", bred));
+        }
+        const Summary all = summarise(bred_s);
+        WARN(name << ": theirs " << theirs_s << " s, exact " << exact_s << " s, bred " << all.mean
+                  << " s, 95 % from " << all.mean_low_95 << " to " << all.mean_high_95);
+        CHECK(std::abs(exact_s / theirs_s - 1) < 0.1);
+        CHECK((bred_s.empty() || std::abs(all.mean / theirs_s - 1) < 0.1));
     }
 }
 

@@ -95,6 +95,7 @@ constexpr std::pair<const char*, const char*> with_known_service[] = {
     {"optimus", "{}"},
     {"max_min", "{}"},
     {"finish_time_fairness", R"({"round": "700 ms"})"},
+    {"themis", R"({"lease": "700 ms"})"},
     {"pollux", R"({"round": "700 ms"})"},
     {"sia", R"({"round": "700 ms"})"},
     {"gavel_max_sum", R"({"round": "700 ms"})"},

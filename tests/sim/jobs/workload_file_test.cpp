@@ -5,6 +5,7 @@
 #include "base/input_error.hpp"
 #include "tests/recorded.hpp"
 #include "tests/scratch_folder.hpp"
+#include "traces/step_rates.hpp"
 #include "traces/workload_file.hpp"
 
 namespace ukemi {
@@ -42,6 +43,37 @@ TEST_CASE("workload files: of several, the first submission is the zero of the c
     CHECK(rows[1].service == milliseconds(1500));
     CHECK(rows[1].deadline == Duration::max());
     CHECK(rows[2].arrival == whole_seconds(410));
+}
+
+TEST_CASE("workload files: ElasticFlow's own names, and Gavel's steps", "[jobs]") {
+    const ScratchFolder scratch;
+    const auto own = traces::read_workloads(std::array{scratch.file(
+        "e.csv",
+        "job_id,submit_time,iteration,model_name,ddl,batch_size,num_gpu,duration,best_effort\n"
+        "0,100,7,vgg16,400,256,2,300,0\n")});
+    CHECK(own[0].deadline == whole_seconds(300));
+    CHECK(own[0].service == whole_seconds(300));
+    const fs::path gavel =
+        scratch.file("g.trace",
+                     "LM (batch size 5)\tcd x && python3 main.py\t--steps\t1\t500\t30.5\t4\n"
+                     "A3C\tpython3 main.py\trl\t--steps\t0\t20\t2\t1\t-1.000000\t7\n");
+    const auto steps = traces::read_workloads(std::array{gavel});
+    REQUIRE(steps.size() == 2);
+    CHECK(steps[0].kind == "('A3C', 2)");
+    CHECK(steps[0].steps == 20);
+    CHECK(steps[1].kind == "('LM (batch size 5)', 4)");
+    CHECK(steps[1].gpus == 4);
+    CHECK(steps[1].arrival - steps[0].arrival == milliseconds(23'500));
+    const fs::path rates = scratch.file("rates.json", R"json({"v100": {"('A3C', 2)": {
+        "null" : 4.0, "('A3C', 1)" : [ 1.0, 2.0 ]}
+}
+})json");
+    const traces::StepRates table(rates);
+    CHECK(table.steps_per_s("v100", "('A3C', 2)") == 4.0);
+    CHECK(table.steps_per_s("v100", "('A3C', 1)") == 0);
+    CHECK_THROWS_AS(table.steps_per_s("k80", "('A3C', 2)"), InputError);
+    CHECK(complaint_about(scratch.file("s.trace", "a\tb\tc\t-n\t1\t5\t1\t1\t2.0\t0\n")) ==
+          "s.trace:1:9: expected -1: deadlines of Gavel's traces are not read, found \"2.0\"");
 }
 
 TEST_CASE("workload files: Philly's stamps and Pollux's seconds", "[jobs]") {
