@@ -14,9 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* netns_program = "/usr/sbin/ip";
-constexpr const char* hub_address = "10.77.0.1:7421";
-
 // A coordinator on its host, and workers on others by a remote shell, or by agents.
 class SwitchedRig {
 public:

@@ -16,9 +16,13 @@
 
 namespace ukemi {
 
+inline constexpr const char* netns_program = "/usr/sbin/ip";
+inline constexpr const char* hub_address = "10.77.0.1:7421";  // where agents join
+
+enum class HostNetwork : std::uint8_t { bridge, switched };
+
 // The coordinator's host is at 10.77.0.1, host number k (from 1, named by its number) at
 // 10.77.0.(10 + k).
-enum class HostNetwork : std::uint8_t { bridge, switched };
 
 class NetworkHosts {
 public:

@@ -25,7 +25,7 @@ constexpr std::size_t ipv4_destination = 16;  // in an IPv4 header
 constexpr std::chrono::milliseconds longest_queue{
     300};  // of a way with a rate; then packets go lost
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void fail_switching(const std::string& what) {
     throw std::system_error(errno, std::generic_category(), what);
 }
 
@@ -33,14 +33,14 @@ constexpr std::chrono::milliseconds longest_queue{
 FileDescriptor device_in(const std::string& name_space) {
     const FileDescriptor there(
         ::open(("/var/run/netns/" + name_space).c_str(), O_RDONLY | O_CLOEXEC));
-    if (!there) fail("netns " + name_space);
-    if (::setns(there.get(), CLONE_NEWNET) != 0) fail("setns");
+    if (!there) fail_switching("netns " + name_space);
+    if (::setns(there.get(), CLONE_NEWNET) != 0) fail_switching("setns");
     FileDescriptor device(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
-    if (!device) fail("/dev/net/tun");
+    if (!device) fail_switching("/dev/net/tun");
     ifreq request{};
     request.ifr_flags = IFF_TUN | IFF_NO_PI;
     std::strncpy(request.ifr_name, "eth0", IFNAMSIZ - 1);
-    if (::ioctl(device.get(), TUNSETIFF, &request) != 0) fail("TUNSETIFF");
+    if (::ioctl(device.get(), TUNSETIFF, &request) != 0) fail_switching("TUNSETIFF");
     return device;
 }
 
@@ -48,7 +48,7 @@ FileDescriptor device_in(const std::string& name_space) {
 
 PacketSwitch::PacketSwitch(std::vector<Host> hosts)
     : hosts_(std::move(hosts)), end_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (!end_) fail("eventfd");
+    if (!end_) fail_switching("eventfd");
     std::exception_ptr problem;
     std::thread([&] {
         try {
