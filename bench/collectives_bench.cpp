@@ -15,6 +15,7 @@
 #include <gloo/transport/tcp/device.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -41,7 +43,7 @@ using namespace ukemi::policies;
 using Clock = std::chrono::steady_clock;
 
 constexpr int rounds = 5;
-constexpr std::array<std::size_t, 4> sizes = {4 << 10, 64 << 10, 1 << 20, 16 << 20};
+constexpr std::array<std::size_t, 5> sizes = {4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20};
 constexpr std::array algorithms = {Collective::ring, Collective::halving_doubling,
                                    Collective::binary_tree, Collective::star};
 
@@ -95,16 +97,18 @@ private:
     Page* page_ = shared_page();  // until the program ends
 };
 
-std::unique_ptr<SocketCommunicator> connect_ours(SharedNotes& notes, int rank, int size) {
+std::unique_ptr<SocketCommunicator> connect_ours(SharedNotes& notes, int rank, int size,
+                                                 Encryption encryption) {
     auto peers = std::make_unique<SocketCommunicator>(
-        GroupSettings{{0, rank, size}, std::chrono::seconds(60), "bench"});
+        GroupSettings{{0, rank, size}, std::chrono::seconds(60), "bench", "127.0.0.1", encryption});
     const auto address = peers->address();
     std::vector<char> own(address.size());
     std::memcpy(own.data(), address.data(), address.size());
-    notes.set(fmt::format("ours/{}", rank), own);
+    notes.set(fmt::format("ours{}/{}", static_cast<int>(encryption), rank), own);
     std::vector<std::vector<std::byte>> addresses;
     for (int each = 0; each < size; ++each) {
-        const std::vector<char> text = notes.get(fmt::format("ours/{}", each));
+        const std::vector<char> text =
+            notes.get(fmt::format("ours{}/{}", static_cast<int>(encryption), each));
         const auto bytes = std::as_bytes(std::span(text));
         addresses.emplace_back(bytes.begin(), bytes.end());
     }
@@ -122,20 +126,40 @@ std::shared_ptr<gloo::rendezvous::Context> connect_theirs(SharedNotes& notes, in
 struct Contender {
     std::string name;
     std::function<void(std::vector<float>& values)> run;
-    std::vector<double> seconds{};  // a round each
+    std::vector<double> seconds{};    // a round each
+    std::vector<double> processor{};  // seconds of this rank's processor, a round each
 };
+
+// Of all threads of this process.
+double processor_seconds() {
+    rusage used{};
+    INVARIANT(getrusage(RUSAGE_SELF, &used) == 0);
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+// Only what was asked for: all if nothing was.
+struct Asked {
+    std::vector<int> ranks{2, 4};
+    std::vector<std::size_t> bytes{sizes.begin(), sizes.end()};
+    std::vector<std::string> names{};
+};
+Asked asked;
 
 class Ranks {
 public:
     Ranks(SharedNotes& notes, int rank, int size)
-        : ours_(connect_ours(notes, rank, size)),
+        : ours_(connect_ours(notes, rank, size, Encryption::always)),
+          plain_(connect_ours(notes, rank, size, Encryption::never)),
           theirs_(connect_theirs(notes, rank, size)),
           rank_(rank),
           size_(size) {}
 
     void run_all() {
-        for (const std::size_t bytes : sizes) compare_schedules(bytes);
-        compare_launches();
+        for (const std::size_t bytes : asked.bytes) compare_schedules(bytes);
+        if (asked.names.empty()) compare_launches();
     }
 
 private:
@@ -173,11 +197,18 @@ private:
                        }});
         for (const Collective algorithm : algorithms) {
             const Schedule schedule = all_reduce_schedule(algorithm, size_);
-            all.push_back({schedule.name, [this, schedule](std::vector<float>& values) {
-                               INVARIANT(ours_->all_reduce_sum("bench", schedule, values) ==
-                                         Outcome::ok);
-                           }});
+            for (SocketCommunicator* const peers : {ours_.get(), plain_.get()}) {
+                all.push_back({schedule.name + (peers == plain_.get() ? ", plain" : ""),
+                               [peers, schedule](std::vector<float>& values) {
+                                   INVARIANT(peers->all_reduce_sum("bench", schedule, values) ==
+                                             Outcome::ok);
+                               }});
+            }
         }
+        std::erase_if(all, [](const Contender& each) {
+            return !asked.names.empty() &&
+                   std::ranges::find(asked.names, each.name) == asked.names.end();
+        });
         return all;
     }
 
@@ -189,7 +220,9 @@ private:
         for (Contender& each : all) check(each, count);
         for (int round = 0; round < rounds; ++round) {
             for (Contender& each : all) {
+                const double before = processor_seconds();
                 each.seconds.push_back(time_of(turns, [&] { each.run(values); }));
+                each.processor.push_back((processor_seconds() - before) / turns);
             }
         }
         if (rank_ != 0) return;
@@ -207,10 +240,11 @@ private:
         const double bus_gbs = algorithm_gbs * 2 * (size_ - 1) / size_;
         const auto [least, most] = std::ranges::minmax(ratios);
         fmt::print(
-            "| {} | {:>8} | {:<17} | {:>9.1f} | {:>6.3f} | {:>6.3f} | {:>5.2f} | {:.2f} … "
-            "{:.2f} |\n",
+            "| {} | {:>8} | {:<23} | {:>9.1f} | {:>6.3f} | {:>6.3f} | {:>5.2f} | {:.2f} … "
+            "{:.2f} | {:>8.1f} | {:>5.2f} |\n",
             size_, bytes, each.name, seconds * 1e6, algorithm_gbs, bus_gbs, median(ratios), least,
-            most);
+            most, median(each.processor) * 1e6,
+            median(each.processor) / median(reference.processor));
         std::fflush(stdout);
     }
 
@@ -251,7 +285,8 @@ private:
         std::fflush(stdout);
     }
 
-    std::unique_ptr<SocketCommunicator> ours_;
+    std::unique_ptr<SocketCommunicator> ours_;  // encrypted
+    std::unique_ptr<SocketCommunicator> plain_;
     std::shared_ptr<gloo::rendezvous::Context> theirs_;
     int rank_;
     int size_;
@@ -282,14 +317,39 @@ bool run_ranks(int size) {
     return well;
 }
 
+// Words such as ranks=2, bytes=16777216, only=ring, each as often as wanted.
+bool read_arguments(std::span<char* const> words) {
+    std::vector<int> ranks;
+    std::vector<std::size_t> bytes;
+    for (const std::string_view word : words) {
+        const std::size_t at = std::min(word.find('='), word.size());
+        const std::string value(word.substr(std::min(at + 1, word.size())));
+        if (word.starts_with("ranks=")) {
+            ranks.push_back(std::clamp(std::atoi(value.c_str()), 1, 16));
+        } else if (word.starts_with("bytes=")) {
+            bytes.push_back(std::strtoull(value.c_str(), nullptr, 10) / sizeof(float) *
+                            sizeof(float));
+        } else if (word.starts_with("only=")) {
+            asked.names.push_back(value);
+        } else {
+            fmt::print(stderr, "expected ranks=N, bytes=N or only=NAME, found {}\n", word);
+            return false;
+        }
+    }
+    if (!ranks.empty()) asked.ranks = ranks;
+    if (!bytes.empty()) asked.bytes = bytes;
+    return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     benchmark::Initialize(&argc, argv);
+    if (!read_arguments({argv + 1, static_cast<std::size_t>(argc - 1)})) return 2;
     fmt::print(
         "| ranks | bytes | algorithm | us | algbw, GB/s | busbw, GB/s | ÷ Gloo | least … "
-        "most |\n|---|---|---|---|---|---|---|---|\n");
-    for (const int size : {2, 4}) {
+        "most | processor, us | ÷ Gloo |\n|---|---|---|---|---|---|---|---|---|---|\n");
+    for (const int size : asked.ranks) {
         if (!run_ranks(size)) return 1;
     }
     return 0;

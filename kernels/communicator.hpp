@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "kernels/reduction.hpp"
 #include "kernels/schedule.hpp"
@@ -33,6 +34,8 @@ class Communicator {
 public:
     virtual ~Communicator() = default;
     virtual Membership membership() const = 0;
+    // By rank, a number for its host, the same on all ranks; empty if all are on one.
+    virtual std::vector<std::int32_t> hosts() const { return {}; }
 
     // Carries out an all-reduce schedule of `size` ranks: combines in place over all ranks, in the
     // order that the schedule fixes, so that every rank has equal bits afterwards. `elements` are

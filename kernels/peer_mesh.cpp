@@ -16,7 +16,8 @@ namespace ukemi::kernels {
 
 namespace {
 
-constexpr std::size_t chunk_bytes = 128 << 10;
+constexpr std::size_t chunk_bytes_encrypted = 128 << 10;  // of what is copied, what caches hold
+constexpr std::size_t chunk_bytes_max = std::size_t{1} << 20;
 constexpr std::size_t unasked_bytes_max = 32 << 10;  // a parcel as long as this is sent at once
 constexpr std::size_t staged_bytes_max = 16 << 10;   // frames of one record
 // Of one peer: more than any step sends ahead; a peer that does is broken.
@@ -151,8 +152,8 @@ void PeerMesh::push(Peer& peer) {
     while (outcome_ == Outcome::ok && peer.stream) {
         if (!peer.stream->flush()) return lose_room(peer);
         if (peer.stream->wants_to_write()) break;
-        for (Parcel* parcel : peer.encrypted) finish(*parcel);
-        peer.encrypted.clear();
+        for (Parcel* parcel : peer.leaving) finish(*parcel);
+        peer.leaving.clear();
         if (peer.outgoing.empty()) break;
         if (!push_chunk(peer)) return lose_room(peer);
     }
@@ -163,10 +164,12 @@ void PeerMesh::push(Peer& peer) {
     ::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, peer.stream->descriptor(), &event);
 }
 
-// Encrypts one chunk, or as many short frames as go into one record. Frames are whole, so that a
+// Writes one chunk, or as many short frames as go into one record. Frames are whole, so that a
 // notice may follow at any moment.
 bool PeerMesh::push_chunk(Peer& peer) {
     staging_.clear();
+    const bool is_plain = peer.stream->protection() == Protection::handshake_only;
+    const std::size_t chunk_bytes = is_plain ? chunk_bytes_max : chunk_bytes_encrypted;
     while (!peer.outgoing.empty()) {
         Outgoing& next = peer.outgoing.front();
         std::span<const std::byte> body;
@@ -186,12 +189,12 @@ bool PeerMesh::push_chunk(Peer& peer) {
         staging_.insert(staging_.end(), text.begin(), text.end());
         if (is_short) {
             staging_.insert(staging_.end(), body.begin(), body.end());
-        } else if (!peer.stream->write(staging_) || !peer.stream->write(body)) {
+        } else if (!peer.stream->write(staging_) || !peer.stream->lend(body)) {
             return false;
         }
         if (next.parcel != nullptr) next.parcel->moved += body.size();
         const bool whole = next.parcel == nullptr || next.parcel->moved == next.parcel->bytes;
-        if (whole && next.parcel != nullptr) peer.encrypted.push_back(next.parcel);
+        if (whole && next.parcel != nullptr) peer.leaving.push_back(next.parcel);
         if (whole) peer.outgoing.pop_front();
         if (!is_short) return true;
     }
@@ -252,7 +255,7 @@ bool PeerMesh::begin_frame(Peer& peer) {
 
 bool PeerMesh::begin_data(Peer& peer) {
     const Header& header = peer.header;
-    if (header.length == 0 || header.length > chunk_bytes || header.offset > header.total ||
+    if (header.length == 0 || header.length > chunk_bytes_max || header.offset > header.total ||
         header.length > header.total - header.offset) {
         return false;
     }

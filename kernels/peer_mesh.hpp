@@ -8,7 +8,7 @@
 // There is no thread of its own: of those who wait, one moves the bytes of all (it leads); a thread
 // that sends tries to at once. Everything but the wait for the kernel is done under one lock.
 //
-// A frame is a header and at most `chunk_bytes` of a parcel. Small parcels are sent unasked, and
+// A frame is a header and at most a chunk of a parcel. Small parcels are sent unasked, and
 // kept by the receiver until somebody asks for them; larger ones when the receiver has said that
 // it is ready.
 #pragma once
@@ -61,6 +61,7 @@ public:
     std::span<const std::byte> address() const { return std::as_bytes(std::span(address_)); }
     Outcome outcome() const { return outcome_; }  // ok until something failed
     int suspect() const;
+    const std::vector<std::int32_t>& hosts() const { return hosts_; }  // once connected
 
     Outcome connect(std::span<const std::vector<std::byte>> addresses);
     void fail(Outcome outcome, int suspect);
@@ -104,7 +105,7 @@ private:
         bool left = false;  // it has taken leave, and nothing had failed
         bool watched_for_room = false;
         std::deque<Outgoing> outgoing;
-        std::vector<Parcel*> encrypted;         // whole, and not yet with the kernel
+        std::vector<Parcel*> leaving;           // written whole, and not yet with the kernel
         std::map<std::uint64_t, Parcel*> held;  // to send once the peer is ready
         std::set<std::uint64_t> ready;          // of the peer, before we sent
         std::map<std::uint64_t, Parcel*> expected;
@@ -165,6 +166,7 @@ private:
     void hear_guests(Meeting& meeting);
     void wait_for_any(Lock& lock, const Meeting& meeting, Clock::time_point deadline) const;
     std::string identity_of(int from, int to) const;
+    Protection protection() const;
     std::optional<PresharedKey> key_of(std::string_view identity) const;
     void say_goodbye();
 
@@ -173,6 +175,7 @@ private:
     FileDescriptor poll_;
     FileDescriptor wake_;
     std::string address_;
+    std::vector<std::int32_t> hosts_;  // by rank
     std::vector<Peer> peers_;  // by rank; this rank's has no stream
 
     mutable std::mutex mutex_;

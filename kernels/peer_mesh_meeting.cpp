@@ -53,7 +53,18 @@ void while_some_wait(std::vector<SecureStream*>& streams, short events,
 // Who calls whom in which epoch: a key of its own follows from it.
 std::string PeerMesh::identity_of(int from, int to) const {
     const auto [epoch, rank, size] = settings_.membership;
-    return fmt::format("ukemi group {} of {}: {} to {}", epoch, size, from, to);
+    return fmt::format("ukemi group {} of {}{}: {} to {}", epoch, size,
+                       protection() == Protection::encrypted ? "" : " in plain", from, to);
+}
+
+Protection PeerMesh::protection() const {
+    const bool here_only = SocketAddress::of_text(address_)->is_loopback();
+    switch (settings_.encryption) {
+        case Encryption::always: return Protection::encrypted;
+        case Encryption::never: return Protection::handshake_only;
+        case Encryption::across_hosts: break;
+    }
+    return here_only ? Protection::handshake_only : Protection::encrypted;
 }
 
 std::optional<PresharedKey> PeerMesh::key_of(std::string_view identity) const {
@@ -79,11 +90,15 @@ bool PeerMesh::read_addresses(std::span<const std::vector<std::byte>> addresses,
         return false;
     }
     const bool here_only = SocketAddress::of_text(address_)->is_loopback();
+    std::map<std::string, std::int32_t> numbers;
     for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
-        if (peer == rank) continue;
         const std::vector<std::byte>& bytes = addresses[static_cast<std::size_t>(peer)];
         const auto address =
             SocketAddress::of_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+        const auto next = static_cast<std::int32_t>(numbers.size());
+        const std::string host = address ? address->host() : std::string();
+        hosts_.push_back(numbers.try_emplace(host, next).first->second);
+        if (peer == rank) continue;
         if (!address || address->is_any() || address->is_loopback() != here_only) {
             fail_locked(Outcome::peer_lost, peer);
             return false;
@@ -100,7 +115,8 @@ bool PeerMesh::go_on_calling(Call& call) {
         if (Clock::now() < call.again) return true;
         try {
             const std::string identity = identity_of(settings_.membership.rank, call.peer);
-            call.stream.emplace(connecting_socket(call.address), identity, *key_of(identity));
+            call.stream.emplace(connecting_socket(call.address), identity, *key_of(identity),
+                                protection());
         } catch (const std::system_error&) {
             return false;
         }
@@ -155,13 +171,15 @@ void PeerMesh::receive_guests(Meeting& meeting) {
                                                                   : stranger);
         }
         meeting.guests.emplace_back(
-            std::move(socket), [this](std::string_view identity) -> std::optional<PresharedKey> {
+            std::move(socket),
+            [this](std::string_view identity) -> std::optional<PresharedKey> {
                 const auto [epoch, rank, size] = settings_.membership;
                 for (int from = rank + 1; from < size; ++from) {
                     if (identity == identity_of(from, rank)) return key_of(identity);
                 }
                 return std::nullopt;
-            });
+            },
+            protection());
         // Mostly all is there: who has the key is then no stranger any more.
         if (!meeting.guests.back().shake_hands()) meeting.guests.pop_back();
     }
@@ -261,7 +279,7 @@ void PeerMesh::withdraw() {
     const std::lock_guard lock(mutex_);
     if (std::exchange(withdrawn_, true)) return;
     for (Peer& peer : peers_) {
-        peer.encrypted.clear();
+        peer.leaving.clear();
         peer.outgoing.clear();
         peer.held.clear();
         peer.expected.clear();

@@ -7,6 +7,7 @@
 #include <openssl/hmac.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,6 +26,8 @@ namespace {
 constexpr std::size_t identity_bytes_max = 128;
 constexpr std::size_t inbound_bytes_stranger = 16 << 10;
 constexpr std::size_t inbound_bytes = 256 << 10;
+// What a plain read takes beyond what was asked for: the next header, and short frames.
+constexpr std::size_t inbound_bytes_plain = 16 << 10;
 // A key of AES-128-GCM serves 2^24.5 records (RFC 8446, 5.5); new keys long before that.
 constexpr std::uint64_t bytes_per_key = std::uint64_t{1} << 36;
 constexpr const char* cipher_suite = "TLS_AES_128_GCM_SHA256";
@@ -34,6 +37,7 @@ constexpr std::array<unsigned char, 2> cipher_number{0x13, 0x01};  // its (RFC 8
 
 struct SecureStream::State {
     FileDescriptor socket;
+    Protection protection;
     SSL* ssl = nullptr;
     std::string identity;
     PresharedKey key{};
@@ -49,9 +53,10 @@ struct SecureStream::State {
     std::size_t inbound_end = 0;
     std::vector<std::byte> outbound;
     std::size_t outbound_begin = 0;
+    std::span<const std::byte> lent;  // goes after them
     std::uint64_t bytes_under_key = 0;
 
-    explicit State(FileDescriptor given) : socket(std::move(given)) {
+    State(FileDescriptor given, Protection wanted) : socket(std::move(given)), protection(wanted) {
         inbound.resize(inbound_bytes_stranger);
     }
     ~State() { SSL_free(ssl); }
@@ -68,37 +73,59 @@ struct SecureStream::State {
         ERR_clear_error();
         if (error == SSL_ERROR_WANT_READ && !ended) return true;
         if (ended || error == SSL_ERROR_ZERO_RETURN) {
-            end_with(socket_error == 0 ? "it closed its connection"
-                                       : "its connection failed: " +
-                                             std::generic_category().message(socket_error));
+            end_of_other();
         } else {
             end_with("it has not shown the group's key");
         }
         return false;
     }
+    void end_of_other() {
+        end_with(socket_error == 0
+                     ? "it closed its connection"
+                     : "its connection failed: " + std::generic_category().message(socket_error));
+    }
+    std::size_t receive_some(std::span<std::byte> first);
+    std::size_t take_inbound(std::span<std::byte> into);
     int receive_into(char* bytes, std::size_t room);
     SSL_SESSION* session_of_key() const;
 };
+
+// One call of the kernel, which fills `first` and then the empty buffer; how much of it is in
+// `first`.
+std::size_t SecureStream::State::receive_some(std::span<std::byte> first) {
+    INVARIANT(inbound_begin == inbound_end);
+    inbound_begin = 0;
+    inbound_end = 0;
+    std::array<iovec, 2> places{{{first.data(), first.size()}, {inbound.data(), inbound.size()}}};
+    const ssize_t count = ::readv(socket.get(), places.data(), static_cast<int>(places.size()));
+    if (count > 0) {
+        const std::size_t got = static_cast<std::size_t>(count);
+        inbound_end = got - std::min(got, first.size());
+        return got - inbound_end;
+    }
+    const bool later = count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ||
+                                     errno == ENOTCONN);  // it is still connecting
+    if (later) return 0;
+    ended = true;
+    if (count < 0) socket_error = errno;
+    return 0;
+}
+
+std::size_t SecureStream::State::take_inbound(std::span<std::byte> into) {
+    const std::size_t taken = std::min(into.size(), inbound_end - inbound_begin);
+    if (taken > 0) std::memcpy(into.data(), inbound.data() + inbound_begin, taken);
+    inbound_begin += taken;
+    return taken;
+}
 
 // What OpenSSL asks for: from the buffer, which one call of the kernel fills.
 int SecureStream::State::receive_into(char* bytes, std::size_t room) {
     if (inbound_begin == inbound_end && !ended) {
         if (open && inbound.size() < inbound_bytes) inbound.resize(inbound_bytes);
-        const ssize_t got = ::recv(socket.get(), inbound.data(), inbound.size(), MSG_DONTWAIT);
-        inbound_begin = 0;
-        inbound_end = got > 0 ? static_cast<std::size_t>(got) : 0;
-        const bool later = got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ||
-                                       errno == ENOTCONN);  // it is still connecting
-        if (got == 0) ended = true;
-        if (got < 0 && !later) {
-            ended = true;
-            socket_error = errno;
-        }
+        receive_some({});
     }
-    const std::size_t taken = std::min(room, inbound_end - inbound_begin);
+    const std::size_t taken = take_inbound(std::as_writable_bytes(std::span(bytes, room)));
     if (taken == 0) return ended ? 0 : -1;
-    std::memcpy(bytes, inbound.data() + inbound_begin, taken);
-    inbound_begin += taken;
     return static_cast<int>(taken);
 }
 
@@ -228,8 +255,9 @@ PresharedKey derived_key(std::span<const std::uint8_t> secret, std::string_view 
     return key;
 }
 
-SecureStream::SecureStream(FileDescriptor socket, std::string identity, const PresharedKey& key)
-    : state_(std::make_unique<State>(std::move(socket))) {
+SecureStream::SecureStream(FileDescriptor socket, std::string identity, const PresharedKey& key,
+                           Protection protection)
+    : state_(std::make_unique<State>(std::move(socket), protection)) {
     INVARIANT(identity.size() <= identity_bytes_max);
     state_->identity = std::move(identity);
     state_->key = key;
@@ -237,8 +265,8 @@ SecureStream::SecureStream(FileDescriptor socket, std::string identity, const Pr
     SSL_set_connect_state(state_->ssl);
 }
 
-SecureStream::SecureStream(FileDescriptor socket, FindKey find_key)
-    : state_(std::make_unique<State>(std::move(socket))) {
+SecureStream::SecureStream(FileDescriptor socket, FindKey find_key, Protection protection)
+    : state_(std::make_unique<State>(std::move(socket), protection)) {
     state_->find_key = std::move(find_key);
     state_->ssl = new_end(accepting_context(), state_.get());
     SSL_set_accept_state(state_->ssl);
@@ -249,12 +277,13 @@ SecureStream& SecureStream::operator=(SecureStream&&) noexcept = default;
 SecureStream::~SecureStream() = default;
 
 int SecureStream::descriptor() const { return state_->socket.get(); }
+Protection SecureStream::protection() const { return state_->protection; }
 bool SecureStream::is_open() const { return state_->open && !state_->over; }
 bool SecureStream::is_expected() const { return state_->has_key && !state_->over; }
 const std::string& SecureStream::identity() const { return state_->identity; }
 bool SecureStream::wants_to_write() const { return unsent_bytes() > 0; }
 std::size_t SecureStream::unsent_bytes() const {
-    return state_->outbound.size() - state_->outbound_begin;
+    return state_->outbound.size() - state_->outbound_begin + state_->lent.size();
 }
 const std::string& SecureStream::problem() const { return state_->problem; }
 bool SecureStream::was_violated() const { return state_->over && !state_->ended; }
@@ -288,6 +317,7 @@ bool SecureStream::read(std::span<std::byte> into, std::size_t& got) {
     if (state.over) return false;
     // What came with the last word of the handshake is there already: nobody else will say so.
     if (!state.open && (!shake_hands() || !state.open)) return !state.over;
+    if (state.protection == Protection::handshake_only) return read_plain(into, got);
     ERR_clear_error();
     while (got < into.size()) {
         std::size_t part = 0;
@@ -300,11 +330,37 @@ bool SecureStream::read(std::span<std::byte> into, std::size_t& got) {
     return true;
 }
 
+bool SecureStream::read_plain(std::span<std::byte> into, std::size_t& got) {
+    State& state = *state_;
+    got = state.take_inbound(into);
+    if (got == into.size()) return true;
+    if (!state.ended) {
+        state.inbound.resize(inbound_bytes_plain);
+        got += state.receive_some(into.subspan(got));
+    }
+    if (state.ended) state.end_of_other();
+    return !state.ended || got > 0;
+}
+
+bool SecureStream::lend(std::span<const std::byte> bytes) {
+    State& state = *state_;
+    if (state.protection == Protection::encrypted || !state.lent.empty()) return write(bytes);
+    INVARIANT(state.open);
+    state.lent = bytes;
+    return !state.over;
+}
+
 bool SecureStream::write(std::span<const std::byte> bytes) {
     State& state = *state_;
     if (state.over) return false;
     INVARIANT(state.open);
     if (bytes.empty()) return true;
+    if (state.protection == Protection::handshake_only) {
+        const std::span<const std::byte> lent = std::exchange(state.lent, {});
+        state.outbound.insert(state.outbound.end(), lent.begin(), lent.end());
+        state.outbound.insert(state.outbound.end(), bytes.begin(), bytes.end());
+        return true;
+    }
     state.bytes_under_key += bytes.size();
     if (state.bytes_under_key > bytes_per_key) {
         state.bytes_under_key = 0;
@@ -324,9 +380,14 @@ bool SecureStream::write(std::span<const std::byte> bytes) {
 bool SecureStream::flush() {
     State& state = *state_;
     while (wants_to_write()) {
-        const ssize_t sent =
-            ::send(state.socket.get(), state.outbound.data() + state.outbound_begin, unsent_bytes(),
-                   MSG_NOSIGNAL | MSG_DONTWAIT);
+        const std::size_t own = state.outbound.size() - state.outbound_begin;
+        std::array<iovec, 2> parts{{{state.outbound.data() + state.outbound_begin, own},
+                                    {const_cast<std::byte*>(state.lent.data()),  // only read
+                                     state.lent.size()}}};
+        msghdr message{};
+        message.msg_iov = parts.data();
+        message.msg_iovlen = parts.size();
+        const ssize_t sent = ::sendmsg(state.socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 &&
             (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN)) {
             return !state.over;
@@ -336,7 +397,9 @@ bool SecureStream::flush() {
             if (state.socket_error == 0) state.socket_error = errno;
             return false;
         }
-        state.outbound_begin += static_cast<std::size_t>(sent);
+        const std::size_t of_own = std::min(static_cast<std::size_t>(sent), own);
+        state.outbound_begin += of_own;
+        state.lent = state.lent.subspan(static_cast<std::size_t>(sent) - of_own);
     }
     state.outbound.clear();
     state.outbound_begin = 0;

@@ -250,6 +250,8 @@ Outcome SocketCommunicator::connect(std::span<const std::vector<std::byte>> addr
 
 Membership SocketCommunicator::membership() const { return state_->mesh.membership(); }
 
+std::vector<std::int32_t> SocketCommunicator::hosts() const { return state_->mesh.hosts(); }
+
 Outcome SocketCommunicator::all_reduce(std::string_view name, const Schedule& schedule,
                                        Reduction reduction, std::span<std::byte> elements) {
     const Membership here = membership();

@@ -1,5 +1,5 @@
 // socket_communicator.hpp — a Communicator between processes, on one machine or several: its own
-// sends and receives over TCP, authenticated and encrypted with the group's key.
+// sends and receives over TCP, authenticated with the group's key, and encrypted between machines.
 //
 // It is made in two steps, because the caller carries the addresses (the coordinator's control
 // channel; there is no store): the constructor listens, on 127.0.0.1 unless told otherwise, and
@@ -19,6 +19,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,11 +30,19 @@
 
 namespace ukemi::kernels {
 
+// What goes from rank to rank; the handshake always is. Ranks that differ in it do not meet.
+enum class Encryption : std::uint8_t {
+    across_hosts,  // but not in a group that listens on the loopback, where only root could listen
+    always,
+    never,  // a network whose every machine is trusted
+};
+
 struct GroupSettings {
     Membership membership;
     std::chrono::milliseconds deadline{10'000};  // of one operation, and of connecting
     std::string secret;                          // the same on all ranks of an epoch
     std::string listen = "127.0.0.1";            // in numbers; an address of this machine
+    Encryption encryption = Encryption::across_hosts;
 };
 
 class SocketCommunicator final : public Communicator {
@@ -53,6 +62,7 @@ public:
     Outcome connect(std::span<const std::vector<std::byte>> addresses);
 
     Membership membership() const override;
+    std::vector<std::int32_t> hosts() const override;  // by the addresses, once connected
     Outcome all_reduce(std::string_view name, const Schedule& schedule, Reduction reduction,
                        std::span<std::byte> elements) override;
     Outcome all_gather(std::string_view name, std::span<const std::byte> own,

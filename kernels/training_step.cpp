@@ -14,6 +14,7 @@
 
 #include "base/invariant.hpp"
 #include "kernels/encoded_exchange.hpp"
+#include "kernels/host_schedule.hpp"
 #include "kernels/launcher.hpp"
 #include "kernels/learners/learner_group.hpp"
 
@@ -425,7 +426,7 @@ StepResult TrainingStep::run(Replica& replica, const policies::Plan& plan,
     INVARIANT(training_refusal(plan, members.size).empty());
     INVARIANT(replica.size() == state.gradient.size());
     if (state.scheduled != plan.collective) {
-        state.schedule = all_reduce_schedule(plan.collective, members.size);
+        state.schedule = schedule_on_hosts(plan.collective, members.size, state.peers.hosts());
         state.scheduled = plan.collective;
     }
     const auto failed = [&](Outcome outcome) {

@@ -122,6 +122,7 @@ public:
         : inner_(inner), link_(link) {}
 
     kernels::Membership membership() const override { return inner_.membership(); }
+    std::vector<std::int32_t> hosts() const override { return inner_.hosts(); }
     kernels::Outcome all_reduce(std::string_view name, const kernels::Schedule& schedule,
                                 kernels::Reduction reduction,
                                 std::span<std::byte> elements) override {

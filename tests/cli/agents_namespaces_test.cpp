@@ -10,9 +10,6 @@ namespace ukemi {
 
 namespace {
 
-constexpr const char* netns_program = "/usr/sbin/ip";
-constexpr const char* hub_address = "10.77.0.1:7421";
-
 // A coordinator on its host, and agents on theirs.
 class NetworkRig {
 public:

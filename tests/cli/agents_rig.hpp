@@ -28,7 +28,8 @@ inline std::string agents_scenario(std::int64_t samples, int workers_min, int wo
   "cluster": {{"count_min": {}, "count_max": {}}},
   "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
   "training": {{"data": {{"kind": "synthetic", "samples": 512, "features": 16, "classes": 4}},
-               "model": {{"kind": "mlp", "hidden": [16]}}, "learning_rate": 0.1}},
+               "model": {{"kind": "mlp", "hidden": [16]}}, "learning_rate": 0.1,
+               "collective": "ring"}},
   "replay": ["spot_only+checkpoint_on_notice"]}}
 )",
                        samples, workers_min, workers_max);

@@ -20,7 +20,8 @@ std::string namespaces_scenario(std::int64_t samples, int workers_min, int worke
   "cluster": {{"count_min": {}, "count_max": {}}},
   "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
   "training": {{"data": {{"kind": "synthetic", "samples": 512, "features": 16, "classes": 4}},
-               "model": {{"kind": "mlp", "hidden": [16]}}, "learning_rate": 0.1}},
+               "model": {{"kind": "mlp", "hidden": [16]}}, "learning_rate": 0.1,
+               "collective": "ring"}},
   "replay": ["spot_only"]}}
 )",
                        samples, workers_min, workers_max);

@@ -92,9 +92,12 @@ public:
     }
 
     // A connected communicator, or none.
-    std::unique_ptr<kernels::SocketCommunicator> connect(std::chrono::milliseconds deadline) {
-        auto peers = std::make_unique<kernels::SocketCommunicator>(
-            kernels::GroupSettings{{1, rank_, size_}, deadline, "the secret of this test"});
+    std::unique_ptr<kernels::SocketCommunicator> connect(
+        std::chrono::milliseconds deadline,
+        kernels::Encryption encryption = kernels::Encryption::across_hosts,
+        const std::string& listen = "127.0.0.1") {
+        auto peers = std::make_unique<kernels::SocketCommunicator>(kernels::GroupSettings{
+            {1, rank_, size_}, deadline, "the secret of this test", listen, encryption});
         if (peers->connect(addresses(peers->address())) != kernels::Outcome::ok) return nullptr;
         return peers;
     }

@@ -39,13 +39,14 @@ using ByteString = std::vector<std::byte>;
 // Two streams, and somebody between them who sees all, and may change it.
 class Wire {
 public:
-    Wire(std::uint8_t caller_key, std::string identity, std::uint8_t key) {
+    Wire(std::uint8_t caller_key, std::string identity, std::uint8_t key,
+         Protection protection = Protection::encrypted) {
         auto [near, near_wire] = socket_pair();
         auto [far, far_wire] = socket_pair();
         wires_[0] = std::move(near_wire);
         wires_[1] = std::move(far_wire);
-        caller.emplace(std::move(near), "one", key_of(caller_key));
-        listener.emplace(std::move(far), only(std::move(identity), key));
+        caller.emplace(std::move(near), "one", key_of(caller_key), protection);
+        listener.emplace(std::move(far), only(std::move(identity), key), protection);
     }
     // Carries what there is from both ends to the other.
     void carry() {
@@ -179,6 +180,93 @@ TEST_CASE("secure stream: one changed bit ends the connection, and nothing false
     }
 }
 
+TEST_CASE("secure stream: with a protected handshake only, bytes go as they are, both ways",
+          "[secure_stream]") {
+    Wire wire(7, "one", 7, Protection::handshake_only);
+    REQUIRE(wire.meet());
+    CHECK(wire.caller->is_open());
+    CHECK(wire.listener->is_open());
+    for (const std::size_t count : {1UL, 16'384UL, 16'385UL, 300'000UL}) {
+        const ByteString sent = pattern(count);
+        ByteString read;
+        CHECK(send_all(wire, *wire.caller, *wire.listener, sent, read));
+        CHECK(read == sent);
+        CHECK(send_all(wire, *wire.listener, *wire.caller, sent, read));
+        CHECK(read == sent);
+    }
+    const ByteString word = pattern(64);
+    CHECK(std::search(wire.recorded.begin(), wire.recorded.end(), word.begin(), word.end()) !=
+          wire.recorded.end());
+}
+
+TEST_CASE("secure stream: without the key no plain stream opens either", "[secure_stream]") {
+    for (const bool other_name : {false, true}) {
+        Wire wire(7, other_name ? "two" : "one", other_name ? 7 : 8, Protection::handshake_only);
+        CHECK_FALSE(wire.meet());
+        CHECK_FALSE(wire.caller->is_open());
+        CHECK_FALSE(wire.listener->is_open());
+        CHECK(wire.listener->was_violated());
+    }
+}
+
+TEST_CASE(
+    "secure stream: lent bytes go in their place, whether somebody waits for their end or not",
+    "[secure_stream]") {
+    for (const Protection protection : {Protection::encrypted, Protection::handshake_only}) {
+        Wire wire(7, "one", 7, protection);
+        REQUIRE(wire.meet());
+        const ByteString head = pattern(24);
+        const ByteString body = pattern(500'000);  // more than the socket takes at once
+        const ByteString tail = pattern(100);
+        ByteString sent = head;
+        sent.insert(sent.end(), body.begin(), body.end());
+        sent.insert(sent.end(), tail.begin(), tail.end());
+        REQUIRE(wire.caller->write(head));
+        {
+            const ByteString gone_soon = body;
+            REQUIRE(wire.caller->lend(gone_soon));
+            REQUIRE(wire.caller->flush());
+            CHECK(wire.caller->wants_to_write());
+            REQUIRE(wire.caller->write(tail));  // from here on nothing is lent
+        }
+        ByteString read(sent.size());
+        std::size_t have = 0;
+        for (int turn = 0; turn < 2000 && have < sent.size(); ++turn) {
+            REQUIRE(wire.caller->flush());
+            wire.carry();
+            std::size_t got = 0;
+            REQUIRE(wire.listener->read(std::span(read).subspan(have), got));
+            have += got;
+        }
+        CHECK(read == sent);
+        CHECK_FALSE(wire.caller->wants_to_write());
+    }
+}
+
+TEST_CASE("secure stream: the end of a plain stream comes after its last bytes",
+          "[secure_stream]") {
+    auto [near, far] = socket_pair();
+    std::optional<SecureStream> caller(
+        SecureStream(std::move(near), "one", key_of(7), Protection::handshake_only));
+    SecureStream listener(std::move(far), only("one", 7), Protection::handshake_only);
+    for (int turn = 0; turn < 4; ++turn) {
+        REQUIRE(caller->shake_hands());
+        REQUIRE(listener.shake_hands());
+    }
+    const ByteString sent = pattern(1000);
+    REQUIRE(caller->write(sent));
+    REQUIRE(caller->flush());
+    caller.reset();
+    ByteString read(2000);
+    std::size_t got = 0;
+    CHECK(listener.read(read, got));
+    CHECK(got == 1000);
+    CHECK_FALSE(listener.read(read, got));
+    CHECK(got == 0);
+    CHECK_FALSE(listener.was_violated());
+    CHECK(listener.problem() == "it closed its connection");
+}
+
 TEST_CASE("secure stream: an end is told from a violation", "[secure_stream]") {
     Wire wire(7, "one", 7);
     REQUIRE(wire.meet());
@@ -197,7 +285,8 @@ TEST_CASE("secure stream: an end is told from a violation", "[secure_stream]") {
 
 TEST_CASE("secure stream: what comes with the last word of the handshake is read with it",
           "[secure_stream]") {
-    Wire wire(7, "one", 7);
+    const Protection protection = GENERATE(Protection::encrypted, Protection::handshake_only);
+    Wire wire(7, "one", 7, protection);
     CHECK(wire.caller->shake_hands());
     wire.carry();
     CHECK(wire.listener->shake_hands());

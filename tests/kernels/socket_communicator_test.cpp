@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "kernels/host_schedule.hpp"
 #include "kernels/socket_communicator.hpp"
 #include "tests/kernels/forked_ranks.hpp"
 #include "tests/kernels/rank_values.hpp"
@@ -49,10 +50,11 @@ Outcome sum_until_failure(ForkedRank& own, Communicator& peers, Collective algor
 
 TEST_CASE("sockets: processes get the bits of the interpreter for every schedule and size",
           "[sockets][property]") {
+    const Encryption encryption = GENERATE(Encryption::always, Encryption::never);
     for (const int size : {1, 2, 3, 4}) {
-        CAPTURE(size);
-        ForkedRanks ranks(size, [](ForkedRank& own) {
-            const auto peers = own.connect(20s);
+        CAPTURE(size, static_cast<int>(encryption));
+        ForkedRanks ranks(size, [&](ForkedRank& own) {
+            const auto peers = own.connect(20s, encryption);
             own.report().right = true;
             own.timed(*peers, [&] { return all_reduces_work(*peers, own.report().right); });
         });
@@ -65,9 +67,10 @@ TEST_CASE("sockets: processes get the bits of the interpreter for every schedule
 }
 
 TEST_CASE("sockets: gather, broadcast and exchange bring every byte to its place", "[sockets]") {
+    const Encryption encryption = GENERATE(Encryption::always, Encryption::never);
     for (const int size : {1, 2, 3, 4}) {
-        ForkedRanks ranks(size, [](ForkedRank& own) {
-            const auto peers = own.connect(20s);
+        ForkedRanks ranks(size, [&](ForkedRank& own) {
+            const auto peers = own.connect(20s, encryption);
             own.timed(*peers, [&] {
                 for (const std::size_t count : {0UL, 1UL, 1009UL, 2 * segment_bytes_max + 1}) {
                     const Outcome outcome = other_collectives_work(*peers, count);
@@ -86,8 +89,9 @@ TEST_CASE("sockets: gather, broadcast and exchange bring every byte to its place
 
 TEST_CASE("sockets: operations of several threads do not mix, whatever their order", "[sockets]") {
     constexpr int threads = 8;
-    ForkedRanks ranks(3, [](ForkedRank& own) {
-        const auto peers = own.connect(20s);
+    const Encryption encryption = GENERATE(Encryption::always, Encryption::never);
+    ForkedRanks ranks(3, [&](ForkedRank& own) {
+        const auto peers = own.connect(20s, encryption);
         const Schedule schedule = all_reduce_schedule(Collective::ring, own.size());
         std::atomic<int> wrong = 0;
         std::vector<std::thread> lanes;
@@ -114,10 +118,11 @@ TEST_CASE("sockets: operations of several threads do not mix, whatever their ord
 
 TEST_CASE("sockets: a rank that is killed in the middle is a lost peer to all, and named",
           "[sockets][faults]") {
+    const Encryption encryption = GENERATE(Encryption::always, Encryption::never);
     for (const Collective algorithm : tested_algorithms) {
-        CAPTURE(static_cast<int>(algorithm));
+        CAPTURE(static_cast<int>(algorithm), static_cast<int>(encryption));
         ForkedRanks ranks(4, [&](ForkedRank& own) {
-            const auto peers = own.connect(10s);
+            const auto peers = own.connect(10s, encryption);
             own.timed(*peers, [&] { return sum_until_failure(own, *peers, algorithm); });
         });
         REQUIRE(ranks.wait_for_mark(2, 1));
@@ -225,8 +230,9 @@ TEST_CASE("sockets: abort while several threads start operations ends them all",
 
 TEST_CASE("sockets: what was sent last arrives although its sender is gone at once", "[sockets]") {
     constexpr std::size_t count = 4 << 20;
+    const Encryption encryption = GENERATE(Encryption::always, Encryption::never);
     ForkedRanks ranks(2, [&](ForkedRank& own) {
-        auto peers = own.connect(10s);
+        auto peers = own.connect(10s, encryption);
         std::vector<std::byte> bytes = test_bytes(own.rank(), count);
         own.timed(*peers, [&] { return peers->broadcast("last", bytes, 0); });
         own.report().right = bytes == test_bytes(0, count);
@@ -279,6 +285,51 @@ TEST_CASE("sockets: a rank with another secret, or another epoch, stays outside"
         CHECK(ranks.report(0).suspect == 1);
         CHECK(ranks.report(1).outcome == Outcome::peer_lost);
         CHECK(ranks.report(1).suspect == 0);
+    }
+}
+
+TEST_CASE("sockets: who encrypts and who does not are strangers to each other",
+          "[sockets][faults]") {
+    ForkedRanks ranks(2, [](ForkedRank& own) {
+        const Encryption encryption = own.rank() == 0 ? Encryption::always : Encryption::never;
+        SocketCommunicator peers(
+            GroupSettings{{1, own.rank(), 2}, 500ms, "secret", "127.0.0.1", encryption});
+        const auto addresses = own.addresses(peers.address());
+        own.timed(peers, [&] { return peers.connect(addresses); });
+    });
+    CHECK(ranks.all_ended_well());
+    CHECK(ranks.report(0).outcome == Outcome::timed_out);
+    CHECK(ranks.report(1).outcome == Outcome::peer_lost);
+}
+
+TEST_CASE("sockets: ranks know who stands on their host, and sum in the order of the hosts",
+          "[sockets]") {
+    // Two addresses of the loopback are two hosts.
+    const std::vector<std::int32_t> expected{0, 1, 0, 1};
+    ForkedRanks ranks(4, [&](ForkedRank& own) {
+        const bool first = own.rank() % 2 == 0;
+        const auto peers =
+            own.connect(20s, Encryption::across_hosts, first ? "127.0.0.1" : "127.0.0.2");
+        own.report().right = peers->hosts() == expected;
+        own.timed(*peers, [&] {
+            for (const Collective algorithm : {Collective::automatic, Collective::ring}) {
+                const Schedule schedule = schedule_on_hosts(algorithm, 4, peers->hosts());
+                for (const std::size_t count : {3UL, 1009UL, several_segments}) {
+                    std::vector<float> values = rank_values(own.rank(), count);
+                    const Outcome outcome = peers->all_reduce_sum("sum", schedule, values);
+                    if (outcome != Outcome::ok) return outcome;
+                    const auto sums = summed_in_process(schedule, count);
+                    own.report().right =
+                        own.report().right && equal_bits(values, sums[0]) && is_sum(values, 4);
+                }
+            }
+            return Outcome::ok;
+        });
+    });
+    CHECK(ranks.all_ended_well());
+    for (int rank = 0; rank < 4; ++rank) {
+        CHECK(ranks.report(rank).outcome == Outcome::ok);
+        CHECK(ranks.report(rank).right);
     }
 }
 
