@@ -25,13 +25,12 @@
 #include <vector>
 
 #include "kernels/cuda/handles.hpp"
-#include "studies/nccl/library/nccl_library.hpp"
-#include "studies/nccl/nccl_communicator.hpp"
+#include "kernels/nccl/library/nccl_library.hpp"
+#include "kernels/nccl/nccl_communicator.hpp"
 
 namespace {
 
 using namespace ukemi;
-using namespace ukemi::studies;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using Clock = std::chrono::steady_clock;
@@ -120,8 +119,7 @@ private:
         } else if (order.kind == 'c') {
             answer.outcome = static_cast<int>(connect(order));
         } else if (order.kind == 's') {
-            const std::vector<int> excluded{order.subject};
-            answer.outcome = static_cast<int>(peers_->shrink(excluded));
+            answer.outcome = static_cast<int>(connect_within(order));
         } else {
             answer.outcome = static_cast<int>(reduce(answer.wrong));
             answer.suspect = peers_->suspect();
@@ -130,15 +128,24 @@ private:
         return answer;
     }
 
-    Outcome connect(const Order& order) {
+    // Puts a group that is not connected in the place of the one before, which it returns.
+    std::shared_ptr<NcclCommunicator> replace(const Order& order) {
         std::shared_ptr<NcclCommunicator> made = std::make_shared<NcclCommunicator>(
-            *calls_, NcclSettings{{order.epoch, order.rank, order.size}, deadline, {}});
-        {
-            const std::lock_guard lock(mutex_);
-            peers_.swap(made);
-        }
-        made.reset();  // the group before
+            *calls_, NcclSettings{{order.epoch, order.rank, order.size}, deadline, deadline, {}});
+        const std::lock_guard lock(mutex_);
+        peers_.swap(made);
+        return made;
+    }
+    Outcome connect(const Order& order) {
+        replace(order).reset();
         return peers_->connect(order.id);
+    }
+    Outcome connect_within(const Order& order) {
+        const std::shared_ptr<NcclCommunicator> parent = replace(order);
+        const std::vector<int> excluded{order.subject};
+        const Outcome outcome = peers_->connect_within(*parent, excluded);
+        parent->abort();  // an orderly end would wait for those who have left
+        return outcome;
     }
 
     Outcome reduce(std::int64_t& wrong) {
@@ -275,8 +282,8 @@ bool measure(const char* program, int size) {
     good = good && report("first sum", group.all(everybody, reduce), Outcome::ok);
     good = good && report("sum", group.all(everybody, reduce), Outcome::ok);
     if (!good) return false;
-    good =
-        report("shrink by one", group.all(fewer, {.kind = 's', .subject = size - 1}), Outcome::ok);
+    good = report("shrink by one", group.all(fewer, {.kind = 's', .subject = size - 1, .epoch = 2}),
+                  Outcome::ok);
     good = good && report("sum of those who stay", group.all(fewer, reduce), Outcome::ok);
     good = good && report("grow: all anew", connect(everybody, 3), Outcome::ok);
     good = good && report("sum", group.all(everybody, reduce), Outcome::ok);

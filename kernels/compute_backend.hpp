@@ -13,6 +13,7 @@
 #include "kernels/learners/learner_group.hpp"
 #include "kernels/measured_device.hpp"
 #include "kernels/model.hpp"
+#include "kernels/nccl/device_exchange.hpp"
 
 namespace ukemi::kernels {
 
@@ -33,6 +34,8 @@ public:
     // Of such a model, which outlives what is made, and so does `data`. Exchanges get host memory.
     virtual LearnerGroup::MakeDevice learners(const ModelSpec& spec, const Model& model,
                                               const DataSet& data, std::uint32_t worker) const = 0;
+    // What that worker may exchange with beside its sockets.
+    virtual DeviceLink device_link([[maybe_unused]] std::uint32_t worker) const { return {}; }
     // The device of the first worker, to be measured; null: the host.
     virtual std::unique_ptr<MeasuredDevice> measured_device() const { return nullptr; }
 };

@@ -114,6 +114,7 @@ struct GroupEntered {  // a transition is committed: all members agree and stand
     std::chrono::nanoseconds rendezvous;  // parts of the wall time it took
     std::chrono::nanoseconds state_transfer;
     std::chrono::nanoseconds total;
+    std::string exchange;  // as the first member says it (Entered)
 };
 struct TransitionFailed {  // nobody has entered; the members that are left stand and wait
     std::string why;       // a member's death has its own event before this one

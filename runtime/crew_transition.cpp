@@ -176,6 +176,7 @@ void Crew::State::commit_attempt() {
     event.position = first.position;
     event.digest = first.replica_digest;
     event.group_changed = done.group_changed;
+    event.exchange = first.exchange;
     event.total = Clock::now() - done.begun;
     for (const InstanceId id : done.members) {
         const Entered& entered = done.entered.at(id);

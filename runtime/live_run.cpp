@@ -376,7 +376,8 @@ std::string live_json(const LiveRecord& record) {
              {"group_changed", one.group_changed},
              {"rendezvous_wall_s", seconds_of(one.rendezvous)},
              {"state_transfer_wall_s", seconds_of(one.state_transfer)},
-             {"total_wall_s", seconds_of(one.total)}});
+             {"total_wall_s", seconds_of(one.total)},
+             {"exchange", one.exchange}});
     }
     document["incidents"] = record.incidents;
     document["agents"] = record.agents;

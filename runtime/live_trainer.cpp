@@ -365,7 +365,8 @@ void LiveTrainer::note_common_steps(const GroupEntered& event) {
 void LiveTrainer::take(const GroupEntered& event, Instant at) {
     if (group_ != Group::entering && group_ != Group::agreeing) return;  // called off meanwhile
     record_->transitions.push_back({at, workers_, next_learners_, event.group_changed,
-                                    event.rendezvous, event.state_transfer, event.total});
+                                    event.rendezvous, event.state_transfer, event.total,
+                                    event.exchange});
     record_->digest = event.digest;
     const bool agreed = group_ == Group::agreeing;
     if (!agreed) {

@@ -48,6 +48,7 @@ struct LiveRecord {
         std::chrono::nanoseconds rendezvous{};
         std::chrono::nanoseconds state_transfer{};
         std::chrono::nanoseconds total{};
+        std::string exchange;  // what carries gradients, where there is a choice
     };
     std::vector<Step> steps;
     std::vector<Transition> transitions;

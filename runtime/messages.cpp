@@ -25,7 +25,7 @@ auto fields(Heartbeat& m) { return std::tie(m.activity); }
 auto fields(OwnAddress& m) { return std::tie(m.attempt, m.address); }
 auto fields(Entered& m) {
     return std::tie(m.attempt, m.plan_version, m.plan_digest, m.replica_digest, m.replicas_equal,
-                    m.step, m.position, m.rendezvous_ns, m.state_transfer_ns);
+                    m.step, m.position, m.rendezvous_ns, m.state_transfer_ns, m.exchange);
 }
 auto fields(NotEntered& m) { return std::tie(m.attempt, m.why, m.peers_failed, m.suspect); }
 auto fields(kernels::StepWord& m) {

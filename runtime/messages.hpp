@@ -23,7 +23,7 @@
 
 namespace ukemi::runtime {
 
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 inline constexpr std::size_t frame_bytes_max = std::size_t{4} << 20;
 // A stranger may send no more than a Hello needs before it has shown the secret.
 inline constexpr std::size_t hello_bytes_max = 64;
@@ -82,6 +82,7 @@ struct Entered {  // it would train on under the new Plan; nothing is valid befo
     std::int64_t position = 0;
     std::int64_t rendezvous_ns = 0;
     std::int64_t state_transfer_ns = 0;
+    std::string exchange;  // what carries gradients where there is a choice: "nccl", "sockets: why"
 };
 struct NotEntered {
     std::uint64_t attempt = 0;

@@ -41,6 +41,7 @@ void WorkerTrainer::load() {
     }
     data_ = kernels::load_data(spec_.data);
     model_ = backend_.model(spec_.model, data_, worker_);
+    devices_ = backend_.device_link(worker_);
     learners_ = std::make_unique<kernels::LearnerGroup>(
         data_, backend_.learners(spec_.model, *model_, data_, worker_));
     link_.at(WorkerPhase::idle);

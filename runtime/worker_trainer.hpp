@@ -10,11 +10,14 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "kernels/compute_backend.hpp"
 #include "kernels/data_set.hpp"
 #include "kernels/learners/learner_group.hpp"
 #include "kernels/model.hpp"
+#include "kernels/nccl/device_exchange.hpp"
 #include "kernels/replica.hpp"
 #include "kernels/socket_communicator.hpp"
 #include "kernels/training_spec.hpp"
@@ -25,13 +28,16 @@ namespace ukemi::runtime {
 
 // One membership epoch, which an order may abort at any time.
 struct EpochPeers {
-    EpochPeers(WorkerLink& to, kernels::GroupSettings settings, std::uint64_t attempt);
+    // `devices`: what this worker may exchange with beside its sockets; `sums` as DeviceExchange's.
+    EpochPeers(WorkerLink& to, const kernels::GroupSettings& settings, std::uint64_t attempt,
+               kernels::DeviceLink devices, std::vector<std::string> sums);
     ~EpochPeers();
     EpochPeers(const EpochPeers&) = delete;
     EpochPeers& operator=(const EpochPeers&) = delete;
     WorkerLink& link;
     std::uint64_t epoch;
     kernels::SocketCommunicator sockets;
+    kernels::DeviceExchange exchange;
     WatchedCommunicator watched;
 };
 
@@ -71,6 +77,7 @@ public:
 
 private:
     void load();
+    std::shared_ptr<EpochPeers> make_peers(const Transition& order, int size);
     bool obey(const Message& order);  // false: leave
     void begin(const Transition& order);
     void connect(const Peers& peers);
@@ -97,6 +104,7 @@ private:
     std::uint32_t worker_;
     kernels::DataSet data_;
     std::unique_ptr<kernels::Model> model_;
+    kernels::DeviceLink devices_;
 
     // Outlives groups, as the replica does: its learners go on in the next one if they may.
     std::unique_ptr<kernels::LearnerGroup> learners_;

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/input_error.hpp"
+#include "base/socket_address.hpp"
 #include "kernels/checkpoint_file.hpp"
+#include "kernels/encoded_exchange.hpp"
 #include "kernels/replica_state.hpp"
 #include "runtime/plan_text.hpp"
 #include "runtime/worker_trainer.hpp"
@@ -37,6 +39,12 @@ bool all_hold(const Transition& order) {
     return true;
 }
 
+// In a few words, for people; nothing where there is no device.
+std::string exchange_text(const kernels::DeviceExchange& exchange) {
+    if (exchange.on_devices()) return "nccl";
+    return exchange.why().empty() ? std::string() : fmt::format("sockets: {}", exchange.why());
+}
+
 bool is_consistent(const Transition& order) {
     return !order.members.empty() && order.holders.size() == order.members.size() &&
            order.rank < order.members.size();
@@ -44,15 +52,18 @@ bool is_consistent(const Transition& order) {
 
 }  // namespace
 
-EpochPeers::EpochPeers(WorkerLink& to, kernels::GroupSettings settings, std::uint64_t attempt)
+EpochPeers::EpochPeers(WorkerLink& to, const kernels::GroupSettings& settings,
+                       std::uint64_t attempt, kernels::DeviceLink devices,
+                       std::vector<std::string> sums)
     : link(to),
       epoch(settings.membership.epoch),
-      sockets(std::move(settings)),
-      watched(sockets, to) {
-    link.watch(sockets, epoch, attempt);
+      sockets(settings),
+      exchange(sockets, std::move(devices), std::move(sums), settings.deadline),
+      watched(exchange, to) {
+    link.watch(exchange, epoch, attempt);
 }
 
-EpochPeers::~EpochPeers() { link.forget(sockets); }
+EpochPeers::~EpochPeers() { link.forget(exchange); }
 
 void WorkerTrainer::refuse(const std::string& why) {
     link_.send(NotEntered{next_->order.attempt, why, false, -1});
@@ -62,7 +73,8 @@ void WorkerTrainer::refuse(const std::string& why) {
 void WorkerTrainer::refuse_for_peers(const char* what, kernels::Outcome outcome) {
     const auto name = kernels::outcome_names()[static_cast<std::size_t>(outcome)];
     // A worker that was told to stop suspects no peer.
-    const int suspect = outcome == kernels::Outcome::aborted ? -1 : next_->peers->sockets.suspect();
+    const int suspect =
+        outcome == kernels::Outcome::aborted ? -1 : next_->peers->exchange.suspect();
     link_.send(NotEntered{next_->order.attempt, fmt::format("{}: {}", what, name), true, suspect});
     next_.reset();
 }
@@ -94,18 +106,33 @@ void WorkerTrainer::begin(const Transition& order) {
         return enter();
     }
     link_.at(WorkerPhase::connecting);
-    kernels::GroupSettings settings;
-    settings.membership = {order.epoch, static_cast<int>(order.rank), size};
-    settings.deadline = milliseconds_of(welcome_.collective_ns);
-    settings.listen = link_.local_host();
-    settings.secret.assign(order.group_secret.begin(), order.group_secret.end());
     const Moment begun = Clock::now();
-    next_->peers = std::make_shared<EpochPeers>(link_, std::move(settings), order.attempt);
+    next_->peers = make_peers(order, size);
     next_->rendezvous_ns = ns_since(begun);
     const auto address = next_->peers->sockets.address();
     OwnAddress own{order.attempt, {}};
     for (const std::byte byte : address) own.address.push_back(std::to_integer<std::uint8_t>(byte));
     link_.send(own);
+}
+
+std::shared_ptr<EpochPeers> WorkerTrainer::make_peers(const Transition& order, int size) {
+    kernels::GroupSettings settings;
+    settings.membership = {order.epoch, static_cast<int>(order.rank), size};
+    settings.deadline = milliseconds_of(welcome_.collective_ns);
+    settings.listen = link_.local_host();
+    settings.secret.assign(order.group_secret.begin(), order.group_secret.end());
+    kernels::DeviceLink devices = devices_;
+    if (devices.calls && !SocketAddress::of_host(settings.listen, 0)->is_loopback()) {
+        devices.calls.reset();
+        devices.why = "several hosts: what NCCL says is neither secret nor signed";
+    }
+    std::vector<std::string> sums;
+    for (const kernels::Bucket& bucket :
+         kernels::make_buckets(model_->tensors(), spec_.step.bucket_bytes)) {
+        sums.push_back(bucket.name);
+    }
+    return std::make_shared<EpochPeers>(link_, settings, order.attempt, std::move(devices),
+                                        std::move(sums));
 }
 
 void WorkerTrainer::connect(const Peers& peers) {
@@ -117,7 +144,11 @@ void WorkerTrainer::connect(const Peers& peers) {
     }
     if (addresses.size() != next_->order.members.size()) return refuse("not every rank's address");
     const Moment begun = Clock::now();
-    const kernels::Outcome outcome = next_->peers->sockets.connect(addresses);
+    kernels::Outcome outcome = next_->peers->sockets.connect(addresses);
+    if (outcome == kernels::Outcome::ok) {
+        const bool stands = group_ && !group_->failed;
+        outcome = next_->peers->exchange.connect(stands ? &group_->peers->exchange : nullptr);
+    }
     next_->rendezvous_ns += ns_since(begun);
     if (outcome != kernels::Outcome::ok) return refuse_for_peers("connecting", outcome);
     enter();
@@ -158,6 +189,7 @@ void WorkerTrainer::enter() {
     entered.position = next.position;
     entered.rendezvous_ns = next.rendezvous_ns;
     entered.state_transfer_ns = ns_since(begun);
+    entered.exchange = exchange_text(next.peers->exchange);
     link_.send(entered);
 }
 
@@ -226,7 +258,7 @@ void WorkerTrainer::commit(const Commit& order) {
     epoch_ = next.order.epoch;
     TrainingGroup group;
     if (next.order.group_changed) {
-        link_.committed(next.peers->sockets);
+        link_.committed(next.peers->exchange);
         kernels::StepSettings settings = spec_.step;
         group.training = std::make_unique<kernels::TrainingStep>(
             *model_, data_, next.peers->watched, settings, learners_.get());

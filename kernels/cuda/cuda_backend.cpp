@@ -9,6 +9,9 @@
 #include "kernels/cuda/device_model.hpp"
 #include "kernels/cuda/handles.hpp"
 #include "kernels/cuda/measured_device.hpp"
+#if defined(UKEMI_WITH_NCCL)
+#include "kernels/nccl/library/nccl_library.hpp"
+#endif
 
 namespace ukemi::kernels::cuda {
 
@@ -100,6 +103,20 @@ public:
         return [network, settings](std::span<const float> weights) {
             return make_cuda_device(*network, weights, settings);
         };
+    }
+    DeviceLink device_link(std::uint32_t worker) const override {
+        DeviceLink link;
+        const int device = device_of(worker);
+        for (const char byte : properties_of(device).uuid.bytes) {
+            link.device += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+        }
+#if defined(UKEMI_WITH_NCCL)
+        link.why = nccl_missing();
+        if (link.why.empty()) link.calls = make_nccl(device);
+#else
+        link.why = "this program was built without NCCL";
+#endif
+        return link;
     }
     std::unique_ptr<MeasuredDevice> measured_device() const override {
         return cuda::measured_device(device_of(0));

@@ -1,6 +1,7 @@
 // cuda_backend.hpp — workers that compute on this machine's GPUs: worker k on the k-th of them,
 // round and round, so several may share one. Gradients by device_model, learners by cuda_device
-// (streams); what workers exchange goes through host memory.
+// (streams). What workers exchange comes from and goes to host memory; sums go over NCCL where each
+// has a GPU of its own (nccl/device_exchange.hpp).
 #pragma once
 
 #include "kernels/compute_backend.hpp"

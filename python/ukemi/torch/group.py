@@ -141,6 +141,7 @@ class Group:
         self.size = size
         self.process_group: Any = None
         self.gradients: Any = None  # what carries them: the same, or NCCL
+        self.carrier = ""  # "gloo" or "nccl", between several
         self.on_host = True  # they go by way of the host's memory
         self._place = place  # of this rank's model
         self._link = link
@@ -163,7 +164,7 @@ class Group:
             return
         said = [one.decode().partition(" ") for one in addresses]
         path = said[0][2]
-        carrier = carrier_of([one[0] for one in said], dist.is_nccl_available())
+        self.carrier = carrier_of([one[0] for one in said], dist.is_nccl_available())
         with self.collective("connecting"):
             before = _sockets()
             options = dist.ProcessGroupGloo._Options()
@@ -178,7 +179,7 @@ class Group:
                     gloo, "gloo", "cpu", self._meeting, self.rank, self.size
                 )
                 self.gradients = self.process_group
-                if carrier == "nccl":
+                if self.carrier == "nccl":
                     self._connect_gpus()
             now = _sockets()
             self._sockets = {

@@ -9,7 +9,7 @@ import struct
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Tuple, Union
 
-PROTOCOL_VERSION = 4
+PROTOCOL_VERSION = 5
 FRAME_BYTES_MAX = 4 << 20
 
 PHASES = (
@@ -41,6 +41,7 @@ MESSAGES: Dict[str, Tuple[Tuple[str, str], ...]] = {
         ("position", "i64"),
         ("rendezvous_ns", "i64"),
         ("state_transfer_ns", "i64"),
+        ("exchange", "text"),
     ),
     "NotEntered": (
         ("attempt", "u64"),

@@ -217,6 +217,7 @@ class Trainer:
             position=upcoming.position,
             rendezvous_ns=upcoming.rendezvous_ns,
             state_transfer_ns=time.perf_counter_ns() - begun,
+            exchange=upcoming.group.carrier if upcoming.group is not None else "",
         )
 
     def _exchange_state(self, upcoming: _NextGroup) -> None:

@@ -47,6 +47,7 @@ struct Operation {
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int captures = 0;  // of this thread
 thread_local bool in_callback = false;
+thread_local int current_device = 0;
 
 cudaError_t wrong(cudaError_t code) {
     last_error = code;
@@ -229,6 +230,19 @@ private:
 
 Device& device() { return Device::only(); }
 
+// Several devices are one in all but their names; so a process may have one of its own.
+int devices() {
+    const char* count = std::getenv("UKEMI_ON_HOST_DEVICES");
+    return count == nullptr ? 1 : std::max(std::atoi(count), 1);
+}
+
+cudaMemcpyKind kind_of(const void* to, const void* from) {
+    const bool into = device().left_on_device(to) > 0;
+    const bool out_of = device().left_on_device(from) > 0;
+    if (into) return out_of ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
+    return out_of ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
+}
+
 // What a call may not be made in; success: it may.
 cudaError_t refused(bool waits_or_allocates) {
     if (in_callback) return cudaErrorNotPermitted;
@@ -277,19 +291,22 @@ const char* cudaGetErrorString(cudaError_t code) {
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-    *count = 1;
+    *count = devices();
     return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* number) {
-    *number = 0;
+    *number = current_device;
     return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int number) {
     if (refused(false) != cudaSuccess) return wrong(refused(false));
-    return number == 0 ? cudaSuccess : wrong(cudaErrorInvalidDevice);
+    if (number < 0 || number >= devices()) return wrong(cudaErrorInvalidDevice);
+    current_device = number;
+    return cudaSuccess;
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number) {
     *properties = {};
+    properties->uuid.bytes[0] = static_cast<char>(number + 1);
     std::strcpy(properties->name, "this host in a GPU's place");
     properties->major = 9;
     properties->minor = 0;
@@ -332,6 +349,15 @@ cudaError_t cudaFreeHost(void* memory) {
     return device().release(memory, false) ? cudaSuccess : wrong(cudaErrorInvalidValue);
 }
 
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* about, const void* memory) {
+    *about = {};
+    const bool on_device = device().left_on_device(memory) > 0;
+    about->type = on_device                          ? cudaMemoryTypeDevice
+                  : device().left_pinned(memory) > 0 ? cudaMemoryTypeHost
+                                                     : cudaMemoryTypeUnregistered;
+    return cudaSuccess;
+}
+
 // On the default stream, which waits for no stream of ours: now, whatever is under way.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     if (refused(true) != cudaSuccess) return wrong(refused(true));
@@ -342,6 +368,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
     if (refused(false) != cudaSuccess) return wrong(refused(false));
+    if (kind == cudaMemcpyDefault) kind = kind_of(to, from);
     if (!fits(to, from, bytes, kind)) return wrong(cudaErrorInvalidValue);
     if (bytes == 0) return cudaSuccess;
     const bool pageable_in = kind == cudaMemcpyHostToDevice && device().left_pinned(from) == 0;
@@ -485,6 +512,11 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
     return cudaSuccess;
 }
 
-// cuBLAS would look for a device: our own products are what is tested here.
-void* __wrap_dlopen(const char*, int) { return nullptr; }
+// cuBLAS would look for a device: our own products are what is tested here. NCCL is this program's
+// own, where it has one (nccl.cpp).
+void* __real_dlopen(const char* name, int flags);
+void* __wrap_dlopen(const char* name, int flags) {
+    const bool is_nccl = name != nullptr && std::strcmp(name, "libnccl.so.2") == 0;
+    return is_nccl ? __real_dlopen(nullptr, flags) : nullptr;
+}
 }

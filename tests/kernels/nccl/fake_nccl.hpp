@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/invariant.hpp"
-#include "studies/nccl/nccl_calls.hpp"
+#include "kernels/nccl/nccl_calls.hpp"
 
 namespace ukemi {
 
-struct studies::NcclCalls::Communicator {
+struct kernels::NcclCalls::Communicator {
     int number = 0;  // of the board's
     int rank = 0;
     int size = 1;
@@ -41,7 +41,7 @@ struct FakeBoard {
     int next = 1;
 };
 
-class FakeNccl final : public studies::NcclCalls {
+class FakeNccl final : public kernels::NcclCalls {
 public:
     explicit FakeNccl(FakeBoard& board) : board_(board) {}
 
@@ -57,13 +57,13 @@ public:
     // Called at each pause, for what happens meanwhile.
     std::function<void(int pause)> meanwhile;
 
-    studies::NcclId new_id() override {
+    kernels::NcclId new_id() override {
         const std::lock_guard lock(board_.mutex);
-        studies::NcclId id{};
+        kernels::NcclId id{};
         id[0] = static_cast<std::byte>(board_.next++);
         return id;
     }
-    Handle init(const studies::NcclId& id, int rank, int size) override {
+    Handle init(const kernels::NcclId& id, int rank, int size) override {
         return join(static_cast<int>(id[0]), rank, size);
     }
     Handle shrink(const Handle& parent, std::span<const int> excluded) override {
@@ -83,22 +83,22 @@ public:
         return join(number, parent->rank - static_cast<int>(before),
                     parent->size - static_cast<int>(excluded.size()));
     }
-    studies::NcclState state(const Handle& of) override {
-        if (of->aborted || of->failed || launch_fails) return studies::NcclState::failed;
+    kernels::NcclState state(const Handle& of) override {
+        if (of->aborted || of->failed || launch_fails) return kernels::NcclState::failed;
         if (of->shrinking > 0) {
             --of->shrinking;
-            return studies::NcclState::in_progress;
+            return kernels::NcclState::in_progress;
         }
         const std::lock_guard lock(board_.mutex);
         const FakeBoard::Known& known = board_.communicators[of->number];
         const bool all = static_cast<int>(known.here.size()) == of->size;
-        return all || of->finishing ? studies::NcclState::done : studies::NcclState::in_progress;
+        return all || of->finishing ? kernels::NcclState::done : kernels::NcclState::in_progress;
     }
     std::string why(const Handle& of) override {
         return of->failed ? "the shrink failed" : "unhandled system error";
     }
 
-    studies::NcclState all_reduce(const Handle& on, kernels::Reduction reduction,
+    kernels::NcclState all_reduce(const Handle& on, kernels::Reduction reduction,
                                   std::span<std::byte> elements) override {
         INVARIANT(reduction != kernels::Reduction::sum_int16);
         return launch(on, elements, [=](const auto& given) {
@@ -114,35 +114,35 @@ public:
             std::memcpy(elements.data(), sum.data(), sum.size());
         });
     }
-    studies::NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,
+    kernels::NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,
                                   std::byte* all) override {
         return launch(on, {own, bytes}, [=](const auto& given) {
             std::byte* at = all;
             for (const auto& [rank, part] : given) at = std::ranges::copy(part, at).out;
         });
     }
-    studies::NcclState broadcast(const Handle& on, std::span<std::byte> bytes, int root) override {
+    kernels::NcclState broadcast(const Handle& on, std::span<std::byte> bytes, int root) override {
         std::byte* into = bytes.data();
         return launch(on, bytes,
                       [=](const auto& given) { std::ranges::copy(given.at(root), into); });
     }
-    studies::NcclState exchange(const Handle& on, int peer, std::span<const std::byte> out,
+    kernels::NcclState exchange(const Handle& on, int peer, std::span<const std::byte> out,
                                 std::byte* in) override {
         return launch(on, out, [=](const auto& given) { std::ranges::copy(given.at(peer), in); });
     }
 
-    studies::NcclState stream() override {
-        if (stream_hangs) return studies::NcclState::in_progress;
-        if (!finish_) return studies::NcclState::done;
+    kernels::NcclState stream() override {
+        if (stream_hangs) return kernels::NcclState::in_progress;
+        if (!finish_) return kernels::NcclState::done;
         const std::lock_guard lock(board_.mutex);
         const auto& operation = board_.communicators[under_way_].operations[operation_];
         if (static_cast<int>(operation.given.size()) < size_)
-            return studies::NcclState::in_progress;
+            return kernels::NcclState::in_progress;
         finish_(operation.given);
         finish_ = nullptr;
         for (const auto& copy : copies_) copy();
         copies_.clear();
-        return studies::NcclState::done;
+        return kernels::NcclState::done;
     }
 
     void finish(const Handle& of) override {
@@ -158,16 +158,18 @@ public:
     bool reaches(const void*) override { return false; }
     std::shared_ptr<std::byte> staging(std::size_t bytes) override {
         device_bytes += static_cast<int>(bytes);
-        return {new std::byte[bytes], [](std::byte* memory) { delete[] memory; }};
+        return known(bytes);
     }
-    studies::NcclState copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    std::shared_ptr<std::byte> pinned(std::size_t bytes) override { return known(bytes); }
+    kernels::NcclState copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+        INVARIANT(is_known(to, bytes) && is_known(from, bytes));  // else it would wait
         const auto now = [=] { std::memcpy(to, from, bytes); };
         if (finish_) {
             copies_.push_back(now);  // behind the operation
         } else {
             now();
         }
-        return studies::NcclState::in_progress;
+        return kernels::NcclState::in_progress;
     }
 
     std::chrono::nanoseconds now() override { return std::chrono::milliseconds(pauses_); }
@@ -178,6 +180,16 @@ public:
     }
 
 private:
+    std::shared_ptr<std::byte> known(std::size_t bytes) {
+        std::byte* memory = new std::byte[bytes];
+        known_[memory] = bytes;
+        return {memory, [](std::byte* gone) { delete[] gone; }};
+    }
+    bool is_known(const std::byte* memory, std::size_t bytes) const {
+        const auto found = known_.find(memory);
+        return found != known_.end() && bytes <= found->second;
+    }
+
     using Given = std::map<int, std::vector<std::byte>>;
 
     Handle join(int number, int rank, int size) {
@@ -193,9 +205,9 @@ private:
         return made;
     }
 
-    studies::NcclState launch(const Handle& on, std::span<const std::byte> own,
+    kernels::NcclState launch(const Handle& on, std::span<const std::byte> own,
                               std::function<void(const Given&)> finish) {
-        if (launch_fails) return studies::NcclState::failed;
+        if (launch_fails) return kernels::NcclState::failed;
         const std::lock_guard lock(board_.mutex);
         FakeBoard::Known& known = board_.communicators[on->number];
         operation_ = launched_[on->number]++;
@@ -204,10 +216,11 @@ private:
         under_way_ = on->number;
         size_ = on->size;
         finish_ = std::move(finish);
-        return studies::NcclState::in_progress;
+        return kernels::NcclState::in_progress;
     }
 
     FakeBoard& board_;
+    std::map<const std::byte*, std::size_t> known_;
     int pauses_ = 0;
     std::map<int, std::size_t> launched_;  // by communicator
     int under_way_ = 0;

@@ -4,12 +4,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "studies/nccl/nccl_communicator.hpp"
+#include "kernels/nccl/nccl_communicator.hpp"
+#include "tests/kernels/nccl/fake_nccl.hpp"
 #include "tests/kernels/training_ranks.hpp"
-#include "tests/studies/nccl/fake_nccl.hpp"
 
 using namespace ukemi;
-using namespace ukemi::studies;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using namespace std::chrono_literals;
@@ -47,7 +46,7 @@ TEST_CASE("nccl: a training step over it is the one over threads, bit for bit by
         for (int rank = 0; rank < ranks; ++rank) {
             threads.emplace_back([&, rank] {
                 FakeNccl calls(board);
-                NcclCommunicator peers(calls, {{0, rank, ranks}, 10h, round});
+                NcclCommunicator peers(calls, {{0, rank, ranks}, 10h, 10h, round});
                 Outcome outcome = peers.connect(id);
                 TrainingStep step(found.model(), data, peers, settings);
                 for (std::int64_t i = 0; i < steps && outcome == Outcome::ok; ++i) {

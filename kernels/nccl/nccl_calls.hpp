@@ -17,7 +17,7 @@
 
 #include "kernels/reduction.hpp"
 
-namespace ukemi::studies {
+namespace ukemi::kernels {
 
 enum class NcclState : std::uint8_t { done, in_progress, failed };
 
@@ -41,7 +41,7 @@ public:
 
     // On memory that the device reads. They are under way until `stream` is done.
     // Never of sum_int16, which NCCL has not.
-    virtual NcclState all_reduce(const Handle& on, kernels::Reduction reduction,
+    virtual NcclState all_reduce(const Handle& on, Reduction reduction,
                                  std::span<std::byte> elements) = 0;
     virtual NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,
                                  std::byte* all) = 0;
@@ -54,13 +54,17 @@ public:
     // Ends it at once, whatever hangs. Buffers of its operations may be freed afterwards only.
     virtual void abort(const Handle& of) = 0;
 
-    // Memory that operations may use, for bytes that lie elsewhere.
+    // Memory that operations may use, for bytes that lie elsewhere, and memory of the host that the
+    // device copies to and from by itself: a copy of other memory of the host would wait, without
+    // end, for what is on the stream before it. Neither may be freed while anything is under way.
     virtual bool reaches(const void* memory) = 0;
     virtual std::shared_ptr<std::byte> staging(std::size_t bytes) = 0;
-    virtual NcclState copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;  // stream
+    virtual std::shared_ptr<std::byte> pinned(std::size_t bytes) = 0;
+    // Between these two; on the stream.
+    virtual NcclState copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
     virtual std::chrono::nanoseconds now() = 0;
     virtual void pause() = 0;  // between two looks at a state: microseconds
 };
 
-}  // namespace ukemi::studies
+}  // namespace ukemi::kernels

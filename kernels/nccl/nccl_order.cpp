@@ -1,10 +1,10 @@
-#include "studies/nccl/nccl_order.hpp"
+#include "kernels/nccl/nccl_order.hpp"
 
 #include <algorithm>
 
 #include "base/invariant.hpp"
 
-namespace ukemi::studies {
+namespace ukemi::kernels {
 
 bool NcclOrder::is_turn_of(std::string_view name) const {
     if (taken_) return false;
@@ -12,15 +12,15 @@ bool NcclOrder::is_turn_of(std::string_view name) const {
     return listed ? round_[next_] == name : next_ == 0;
 }
 
-kernels::Outcome NcclOrder::take_turn(std::string_view name, std::chrono::milliseconds deadline) {
+Outcome NcclOrder::take_turn(std::string_view name, std::chrono::milliseconds deadline) {
     std::unique_lock lock(mutex_);
     const bool came =
         changed_.wait_for(lock, deadline, [&] { return aborted_ || is_turn_of(name); });
-    if (aborted_) return kernels::Outcome::aborted;
-    if (!came) return kernels::Outcome::timed_out;
+    if (aborted_) return Outcome::aborted;
+    if (!came) return Outcome::timed_out;
     taken_ = true;
     in_round_ = std::ranges::find(round_, name) != round_.end();
-    return kernels::Outcome::ok;
+    return Outcome::ok;
 }
 
 void NcclOrder::done() {
@@ -41,4 +41,4 @@ void NcclOrder::abort() {
     changed_.notify_all();
 }
 
-}  // namespace ukemi::studies
+}  // namespace ukemi::kernels

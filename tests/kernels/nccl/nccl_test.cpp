@@ -4,13 +4,12 @@
 #include <functional>
 #include <latch>
 
-#include "studies/nccl/nccl_communicator.hpp"
-#include "studies/nccl/nccl_group.hpp"
-#include "studies/nccl/nccl_order.hpp"
-#include "tests/studies/nccl/fake_nccl.hpp"
+#include "kernels/nccl/nccl_communicator.hpp"
+#include "kernels/nccl/nccl_group.hpp"
+#include "kernels/nccl/nccl_order.hpp"
+#include "tests/kernels/nccl/fake_nccl.hpp"
 
 using namespace ukemi;
-using namespace ukemi::studies;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using namespace std::chrono_literals;
@@ -42,7 +41,7 @@ TEST_CASE("nccl: all operations between three ranks, staged for the device", "[n
     on_ranks(ranks, [&](int rank) {
         const auto r = static_cast<std::size_t>(rank);
         FakeNccl calls(board);
-        NcclCommunicator peers(calls, {{7, rank, ranks}, long_deadline, {}});
+        NcclCommunicator peers(calls, {{7, rank, ranks}, long_deadline, long_deadline, {}});
         std::vector<Outcome> outcomes{peers.connect(id)};
         sums[r][0] = static_cast<float>(rank);
         outcomes.push_back(peers.all_reduce_sum("sum", ring, sums[r]));
@@ -78,7 +77,7 @@ TEST_CASE("nccl: what codecs hand in is combined, sums that NCCL has not include
     on_ranks(ranks, [&](int rank) {
         const auto r = static_cast<std::size_t>(rank);
         FakeNccl calls(board);
-        NcclCommunicator peers(calls, {{1, rank, ranks}, long_deadline, {}});
+        NcclCommunicator peers(calls, {{1, rank, ranks}, long_deadline, long_deadline, {}});
         static_cast<void>(peers.connect(id));
         counts[r] = {static_cast<std::int16_t>(rank == 0 ? -300 : 200), 7};
         static_cast<void>(peers.all_reduce("counts", ring, Reduction::sum_int16,
@@ -96,7 +95,7 @@ TEST_CASE("nccl: what codecs hand in is combined, sums that NCCL has not include
 TEST_CASE("nccl: a rank that never comes ends the wait at the deadline, and is aborted", "[nccl]") {
     FakeBoard board;
     FakeNccl calls(board);
-    NcclGroup group(calls, 50ms);
+    NcclGroup group(calls, 1h, 50ms);
     CHECK(group.connect(calls.new_id(), {1, 0, 2}) == Outcome::timed_out);
     CHECK(group.phase() == NcclGroup::Phase::broken);
     CHECK(calls.aborts == 1);
@@ -111,7 +110,7 @@ TEST_CASE("nccl: a rank that never comes ends the wait at the deadline, and is a
 TEST_CASE("nccl: heartbeats name who is lost while a stream hangs", "[nccl]") {
     FakeBoard board;
     FakeNccl calls(board);
-    NcclGroup group(calls, 10s);
+    NcclGroup group(calls, 10s, 10s);
     REQUIRE(group.connect(calls.new_id(), {1, 0, 1}) == Outcome::ok);
     calls.stream_hangs = true;
     calls.meanwhile = [&](int pause) {
@@ -127,7 +126,7 @@ TEST_CASE("nccl: heartbeats name who is lost while a stream hangs", "[nccl]") {
 TEST_CASE("nccl: an abort ends the wait, and every later call", "[nccl]") {
     FakeBoard board;
     FakeNccl calls(board);
-    NcclGroup group(calls, 10s);
+    NcclGroup group(calls, 10s, 10s);
     REQUIRE(group.connect(calls.new_id(), {1, 0, 1}) == Outcome::ok);
     calls.stream_hangs = true;
     calls.meanwhile = [&](int pause) {
@@ -142,7 +141,7 @@ TEST_CASE("nccl: an abort ends the wait, and every later call", "[nccl]") {
 TEST_CASE("nccl: a launch that fails breaks the group and says why", "[nccl]") {
     FakeBoard board;
     FakeNccl calls(board);
-    NcclCommunicator peers(calls, {{1, 0, 1}, 1s, {}});
+    NcclCommunicator peers(calls, {{1, 0, 1}, 1s, 1s, {}});
     REQUIRE(peers.connect(calls.new_id()) == Outcome::ok);
     calls.launch_fails = true;
     std::vector<float> values{1};
@@ -153,43 +152,49 @@ TEST_CASE("nccl: a launch that fails breaks the group and says why", "[nccl]") {
     CHECK(peers.all_reduce_sum("sum", alone, values) == Outcome::aborted);
 }
 
-TEST_CASE("nccl: a planned departure shrinks the group, and the rest goes on", "[nccl]") {
+TEST_CASE("nccl: after a planned departure the rest go on in a group within theirs", "[nccl]") {
     FakeBoard board;
     constexpr int ranks = 4;
     const NcclId id = FakeNccl(board).new_id();
     const std::vector<int> leaving{1, 2};
     std::vector<float> sums(ranks, 0.0F);
+    std::vector<float> sums_before(ranks, 0.0F);
     std::vector<int> next_rank(ranks, -1);
     std::vector<int> too_early(ranks, 0);
-    std::latch shrunk(2);  // those who leave live until it is over
+    std::latch made(2);  // those who leave live until it is over
     on_ranks(ranks, [&](int rank) {
         const auto r = static_cast<std::size_t>(rank);
+        const Schedule four = all_reduce_schedule(Collective::ring, ranks);
         FakeNccl calls(board);
-        NcclCommunicator peers(calls, {{1, rank, ranks}, long_deadline, {}});
-        if (peers.connect(id) != Outcome::ok) return;
-        if (rank == 1 || rank == 2) {
-            shrunk.wait();
-            return;
+        NcclCommunicator parent(calls, {{1, rank, ranks}, long_deadline, long_deadline, {}});
+        if (parent.connect(id) != Outcome::ok) return;
+        if (rank == 0 || rank == 3) {
+            calls.shrink_lasts = 3;
+            const int rank_then = rank == 0 ? 0 : 1;
+            NcclCommunicator peers(calls, {{2, rank_then, 2}, long_deadline, long_deadline, {}});
+            const Outcome outcome = peers.connect_within(parent, leaving);
+            too_early[r] = calls.aborts_of_shrinking;
+            made.count_down();
+            if (outcome != Outcome::ok || !peers.is_ready()) return;
+            next_rank[r] = peers.membership().rank;
+            sums[r] = static_cast<float>(rank);
+            const Schedule two = all_reduce_schedule(Collective::ring, 2);
+            static_cast<void>(peers.all_reduce_sum("sum", two, std::span(sums).subspan(r, 1)));
         }
-        calls.shrink_lasts = 3;
-        const Outcome outcome = peers.shrink(leaving);
-        too_early[r] = calls.aborts_of_shrinking;
-        shrunk.count_down();
-        if (outcome != Outcome::ok || peers.membership().epoch != 2) return;
-        next_rank[r] = peers.membership().rank;
-        sums[r] = static_cast<float>(rank);
-        const Schedule two = all_reduce_schedule(Collective::ring, 2);
-        static_cast<void>(peers.all_reduce_sum("sum", two, std::span(sums).subspan(r, 1)));
+        made.wait();
+        sums_before[r] = 1;
+        static_cast<void>(parent.all_reduce_sum("sum", four, std::span(sums_before).subspan(r, 1)));
     });
     CHECK(next_rank == std::vector<int>{0, -1, -1, 1});
-    CHECK(too_early == std::vector<int>{0, 0, 0, 0});  // the parent ends when its shrink is over
+    CHECK(too_early == std::vector<int>{0, 0, 0, 0});
     CHECK(sums == std::vector<float>{3, 0, 0, 3});
+    CHECK(sums_before == std::vector<float>{4, 4, 4, 4});  // the parent is whole
 }
 
 TEST_CASE("nccl: after a loss the next group has a new id and forgets the old", "[nccl]") {
     FakeBoard board;
     FakeNccl calls(board);
-    NcclGroup group(calls, 20ms);
+    NcclGroup group(calls, 1h, 20ms);
     CHECK(group.connect(calls.new_id(), {1, 0, 2}) == Outcome::timed_out);
     group.close();
     CHECK(group.connect(calls.new_id(), {2, 0, 1}) == Outcome::ok);
@@ -198,39 +203,20 @@ TEST_CASE("nccl: after a loss the next group has a new id and forgets the old", 
     CHECK(calls.finishes == 1);
 }
 
-TEST_CASE("nccl: a shrink that fails on the parent breaks the group and says the parent's reason",
-          "[nccl]") {
+TEST_CASE("nccl: a shrink that fails on the parent says the parent's reason", "[nccl]") {
     FakeBoard board;
     FakeNccl calls(board);
     FakeNccl other_calls(board);
     const NcclId id = calls.new_id();
     other_calls.init(id, 1, 2);
-    NcclCommunicator peers(calls, {{1, 0, 2}, 1s, {}});
-    REQUIRE(peers.connect(id) == Outcome::ok);
+    NcclCommunicator parent(calls, {{1, 0, 2}, 1s, 1s, {}});
+    REQUIRE(parent.connect(id) == Outcome::ok);
     calls.shrink_fails = true;
-    CHECK(peers.shrink(std::vector{1}) == Outcome::peer_lost);
+    NcclCommunicator peers(calls, {{2, 0, 1}, 1s, 1s, {}});
+    CHECK(peers.connect_within(parent, std::vector{1}) == Outcome::peer_lost);
+    CHECK_FALSE(peers.is_ready());
     CHECK(peers.why() == "the shrink failed");
-    CHECK(calls.aborts == 2);  // of the parent and of the child
-}
-
-TEST_CASE("nccl: which change of membership is a shrink", "[nccl]") {
-    const auto ids = [](std::initializer_list<unsigned> numbers) {
-        std::vector<InstanceId> all;
-        for (const unsigned number : numbers) all.push_back(InstanceId{number});
-        return all;
-    };
-    using Kind = NcclGroupChange::Kind;
-    const auto present = ids({5, 6, 7, 8});
-    CHECK(change_between(present, present, false).kind == Kind::none);
-    CHECK(change_between(present, present, true).kind == Kind::anew);
-    const NcclGroupChange fewer = change_between(present, ids({5, 8}), false);
-    CHECK(fewer.kind == Kind::shrink);
-    CHECK(fewer.excluded == std::vector<int>{1, 2});
-    CHECK(change_between(present, ids({5, 8}), true).kind == Kind::anew);
-    CHECK(change_between(present, ids({8, 5}), false).kind == Kind::anew);  // another order
-    CHECK(change_between(present, ids({5, 6, 7, 8, 9}), false).kind == Kind::anew);
-    CHECK(change_between(present, ids({5, 9}), false).kind == Kind::anew);
-    CHECK(change_between(present, {}, false).kind == Kind::anew);
+    CHECK(calls.aborts == 1);  // of the child
 }
 
 TEST_CASE("nccl order: the list decides, whichever thread comes first", "[nccl]") {

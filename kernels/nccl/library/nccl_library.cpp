@@ -1,4 +1,4 @@
-#include "studies/nccl/library/nccl_library.hpp"
+#include "kernels/nccl/library/nccl_library.hpp"
 
 #include <dlfcn.h>
 #include <nccl.h>
@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "base/invariant.hpp"
+#include "kernels/cuda/device_parts.hpp"
 #include "kernels/cuda/handles.hpp"
 
-namespace ukemi::studies {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -75,14 +76,14 @@ struct NcclCalls::Communicator {
 
 namespace {
 
-ncclDataType_t type_of(kernels::Reduction reduction) {
+ncclDataType_t type_of(Reduction reduction) {
     switch (reduction) {
-        case kernels::Reduction::sum_single:
-        case kernels::Reduction::maximum_single: return ncclFloat32;
-        case kernels::Reduction::sum_half: return ncclFloat16;
-        case kernels::Reduction::sum_int8: return ncclInt8;
-        case kernels::Reduction::sum_int32: return ncclInt32;
-        case kernels::Reduction::sum_int16: break;  // widened before it comes here
+        case Reduction::sum_single:
+        case Reduction::maximum_single: return ncclFloat32;
+        case Reduction::sum_half: return ncclFloat16;
+        case Reduction::sum_int8: return ncclInt8;
+        case Reduction::sum_int32: return ncclInt32;
+        case Reduction::sum_int16: break;  // widened before it comes here
     }
     INVARIANT(false);
     return ncclFloat32;
@@ -145,10 +146,9 @@ public:
         return library().get_error_string(of->last);
     }
 
-    NcclState all_reduce(const Handle& on, kernels::Reduction reduction,
+    NcclState all_reduce(const Handle& on, Reduction reduction,
                          std::span<std::byte> elements) override {
-        const ncclRedOp_t operation =
-            reduction == kernels::Reduction::maximum_single ? ncclMax : ncclSum;
+        const ncclRedOp_t operation = reduction == Reduction::maximum_single ? ncclMax : ncclSum;
         return launched(
             on, library().all_reduce(elements.data(), elements.data(),
                                      elements.size() / element_bytes(reduction), type_of(reduction),
@@ -205,9 +205,13 @@ public:
     std::shared_ptr<std::byte> staging(std::size_t bytes) override {
         void* raw = nullptr;
         set_device();
-        kernels::cuda::check(cudaMalloc(&raw, bytes));
+        cuda::check(cudaMalloc(&raw, bytes));
         return {static_cast<std::byte*>(raw),
                 [](std::byte* memory) { static_cast<void>(cudaFree(memory)); }};
+    }
+    std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
+        set_device();
+        return cuda::pinned_memory(bytes);
     }
     NcclState copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
         const cudaError_t code = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get());
@@ -220,11 +224,11 @@ public:
     void pause() override { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
 private:
-    static kernels::cuda::Stream on(int device) {
-        kernels::cuda::check(cudaSetDevice(device));
-        return kernels::cuda::make_stream();
+    static cuda::Stream on(int device) {
+        cuda::check(cudaSetDevice(device));
+        return cuda::make_stream();
     }
-    void set_device() const { kernels::cuda::check(cudaSetDevice(device_)); }  // of this thread
+    void set_device() const { cuda::check(cudaSetDevice(device_)); }  // of this thread
 
     static NcclState launched(const Handle& on, ncclResult_t result) {
         on->last = result;
@@ -233,7 +237,7 @@ private:
     }
 
     int device_;
-    kernels::cuda::Stream stream_;
+    cuda::Stream stream_;
 };
 
 }  // namespace
@@ -248,9 +252,9 @@ std::string nccl_missing() {
 }
 
 std::unique_ptr<NcclCalls> make_nccl(int device) {
-    const std::string missing = kernels::cuda::gpu_missing();
+    const std::string missing = cuda::gpu_missing();
     if (!missing.empty()) throw std::runtime_error("NCCL: " + missing);
     return std::make_unique<NcclLibrary>(device);
 }
 
-}  // namespace ukemi::studies
+}  // namespace ukemi::kernels

@@ -16,14 +16,14 @@
 
 #include "kernels/communicator.hpp"
 
-namespace ukemi::studies {
+namespace ukemi::kernels {
 
 class NcclOrder {
 public:
     explicit NcclOrder(std::vector<std::string> round) : round_(std::move(round)) {}
 
     // Waits for this name's turn; the turn is the caller's until `done`.
-    kernels::Outcome take_turn(std::string_view name, std::chrono::milliseconds deadline);
+    Outcome take_turn(std::string_view name, std::chrono::milliseconds deadline);
     void done();
     void abort();  // all waits end with aborted, also later ones
 
@@ -39,4 +39,4 @@ private:
     bool aborted_ = false;
 };
 
-}  // namespace ukemi::studies
+}  // namespace ukemi::kernels

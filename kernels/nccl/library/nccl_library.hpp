@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "studies/nccl/nccl_calls.hpp"
+#include "kernels/nccl/nccl_calls.hpp"
 
-namespace ukemi::studies {
+namespace ukemi::kernels {
 
 // Why NCCL cannot be used (it is not there, or older than 2.28); empty if it can.
 std::string nccl_missing();
@@ -16,4 +16,4 @@ std::string nccl_missing();
 // On this device. Throws std::runtime_error where no device answers or NCCL is missing.
 std::unique_ptr<NcclCalls> make_nccl(int device);
 
-}  // namespace ukemi::studies
+}  // namespace ukemi::kernels
