@@ -31,8 +31,9 @@ struct LiveOptions {
     RemoteStart remote;
     std::optional<AgentDoor> agents;
     std::optional<ProviderSetup> provider;  // of the agents' machines
-    bool takes_over = false;                // as in LiveSetup
     std::function<void(const std::vector<std::string>&)> on_agents;
+    std::function<std::optional<std::string>()> lost_to;
+    std::function<std::optional<std::string>()> remarks;
     std::optional<Dollars> budget;
     std::optional<WorldTime> stop_at;
     scenarios::RunOptions keep;
