@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -23,6 +24,8 @@ constexpr std::size_t coordinators_max = 16;
 
 struct AgentOptions {
     std::string join;
+    std::string rendezvous;
+    std::filesystem::path redis_password_file;
     std::filesystem::path secret_file;
     std::string name;
     std::string notices;
@@ -36,11 +39,27 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
 }
 
+// Where the coordinator is by a Redis; what is there and no address is nobody's.
+std::function<std::optional<SocketAddress>()> finder(runtime::RedisPlace place) {
+    return [place = std::move(place)]() -> std::optional<SocketAddress> {
+        const auto leader = runtime::RedisLease::leader(place);
+        return leader ? SocketAddress::of_text(leader->address) : std::nullopt;
+    };
+}
+
 void run_as_agent(const AgentOptions& options) {
-    std::vector<SocketAddress> coordinators = agent_addresses(options.join, "--join");
+    if (options.join.empty() && options.rendezvous.empty()) {
+        throw InputError("--join", "", "expected it, or --rendezvous");
+    }
+    std::vector<SocketAddress> coordinators;
+    if (!options.join.empty()) coordinators = agent_addresses(options.join, "--join");
     auto sources = sources_in(options.notices);
     runtime::AgentSetup setup =
         agent_setup(std::move(coordinators), runtime::read_agent_secret(options.secret_file));
+    if (!options.rendezvous.empty()) {
+        setup.find =
+            finder(place_of(options.rendezvous, options.redis_password_file, setup.secret));
+    }
     if (!options.name.empty()) setup.name = options.name;
     setup.slots = options.slots;
     setup.join_within = milliseconds_of(options.join_within_s);
@@ -73,6 +92,13 @@ std::vector<SocketAddress> agent_addresses(std::string_view text, std::string_vi
         }
         left.remove_prefix(left.find(',') + 1);
     }
+}
+
+runtime::RedisPlace place_of(const std::string& rendezvous,
+                             const std::filesystem::path& password_file,
+                             const runtime::Secret& agents) {
+    return runtime::redis_place(rendezvous, runtime::read_redis_password(password_file), agents,
+                                "--rendezvous");
 }
 
 runtime::AgentSetup agent_setup(std::vector<SocketAddress> coordinators,
@@ -117,11 +143,15 @@ void add_agent(CLI::App& app) {
         "agent",
         "lend this machine to a live run: joins `ukemi train --agents`, and starts and ends "
         "workers for it");
-    command
-        ->add_option("--join", options->join,
-                     "ADDRESS:PORT of the run's coordinator, in numbers; several, where another "
-                     "one may take the run over, as in 10.0.0.1:7421,10.0.0.2:7421")
-        ->required();
+    command->add_option(
+        "--join", options->join,
+        "ADDRESS:PORT of the run's coordinator, in numbers; several, where another one may take "
+        "the run over, as in 10.0.0.1:7421,10.0.0.2:7421");
+    command->add_option("--rendezvous", options->rendezvous,
+                        "redis:HOST:PORT, in numbers, where the coordinator says where it is");
+    command->add_option("--redis-password-file", options->redis_password_file,
+                        "that Redis's password, in a file of mode 0600 (default: what the "
+                        "variable UKEMI_REDIS_PASSWORD holds, or none)");
     command->add_option("--secret-file", options->secret_file,
                         "the run's secret for its agents, in a file of mode 0600 (default: what "
                         "the variable UKEMI_AGENT_SECRET holds)");

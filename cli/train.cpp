@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -156,6 +157,8 @@ public:
 
     void operator()(const runtime::LiveRecord& record) {
         for (const std::string& remark : notices_->take_remarks()) say_on_the_way(remark + "\n");
+        told_ = std::max(told_, record.incidents_before);  // said by the coordinator before
+        agents_told_ = std::max(agents_told_, record.agents_before);
         for (; told_ < record.incidents.size(); ++told_) {
             say_on_the_way(fmt::format("incident: {}\n", record.incidents[told_]));
         }
@@ -328,9 +331,9 @@ void train(const TrainOptions& options) {
     live_options.agents = agents;
     live_options.provider = provider;
     const FolderIfUsed checkpoints{live_options.folder};
-    std::optional<runtime::RunLease> lease;
-    if (agents) lend(options, runtime::live_job_identity(scenario, seed), lease, live_options);
-    live_options.resume_from = resumed_checkpoint(options, live_options.takes_over);
+    std::unique_ptr<runtime::RunLease> lease;
+    if (agents) lease = lend(options, runtime::live_job_identity(scenario, seed), live_options);
+    live_options.resume_from = resumed_checkpoint(options, lease && lease->is_successor());
     set_limits(options, live_options);
     if (!options.address.empty()) live_options.listen = options.address;
     live_options.time_scale = options.time_scale;
@@ -343,11 +346,15 @@ void train(const TrainOptions& options) {
     std::optional<OwnAgent> own_agent;
     if (options.ranks) own_agent.emplace(*agents);
     runtime::LiveRun live = runtime::run_live(scenario, market, list, seed, live_options);
-    if (lease) lease->run_has_ended();
     own_agent.reset();
     progress(live.record);
     say_how_it_ended(live, options);  // before anything else can fail
-    if (live.interrupted && live.record.steps.empty()) throw ExitWith{exit_machine_failed};
+    // What is there for the next coordinator is that one's by now.
+    const bool replaced = live.record.stopped.starts_with("another ");
+    if (live.interrupted && live.record.steps.empty()) {
+        if (lease && !replaced) end_run(*lease, live_options.folder);
+        throw ExitWith{exit_machine_failed};
+    }
     inputs.live = about.dump();
     live.run.files = {{"steps.csv", runtime::steps_csv(live.record)},
                       {"live.json", runtime::live_json(live.record)}};
@@ -355,6 +362,7 @@ void train(const TrainOptions& options) {
     drawn = analysis::say_figures(
                 analysis::write_results(results, inputs, std::span(&live.run, 1), {})) &&
             drawn;
+    if (lease && !replaced) end_run(*lease, live_options.folder);
     print_run(live, options.json, folder);
     if (live.failure) std::rethrow_exception(live.failure);
     if (!live.run.result.finished || !drawn) throw ExitWith{exit_machine_failed};
@@ -378,6 +386,12 @@ void add_host_options(CLI::App& command, TrainOptions& options) {
     command.add_option("--secret-file", options.secret_file,
                        "the secret that agents have, too, in a file of mode 0600 (default: what "
                        "the variable UKEMI_AGENT_SECRET holds)");
+    command.add_option("--rendezvous", options.rendezvous,
+                       "redis:HOST:PORT, in numbers: who leads the run is agreed on there, and "
+                       "agents find it there (default: a file in the folder of checkpoints)");
+    command.add_option("--redis-password-file", options.redis_password_file,
+                       "that Redis's password, in a file of mode 0600 (default: what the variable "
+                       "UKEMI_REDIS_PASSWORD holds, or none)");
     command.add_option("--provider", options.provider,
                        "command:PROGRAM is asked for machines and takes them back (JSON in and "
                        "out, runtime/README.md); they start agents. static:HOSTS is --hosts, "

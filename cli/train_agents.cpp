@@ -9,6 +9,9 @@
 
 #include "base/socket_address.hpp"
 #include "runtime/agent_secret.hpp"
+#include "runtime/folder_lease.hpp"
+#include "runtime/redis_lease.hpp"
+#include "runtime/run_journal.hpp"
 #include "sim/market/lease_bill.hpp"
 
 namespace ukemi::cli {
@@ -51,9 +54,12 @@ TrainOptions with_provider(TrainOptions options) {
 std::optional<runtime::AgentDoor> agents_of(const TrainOptions& options,
                                             const scenarios::Scenario& scenario) {
     if (options.agents.empty()) {
-        if (options.secret_file.empty() && !options.ranks) return std::nullopt;
-        throw InputError(options.ranks ? "--ranks" : "--secret-file", "",
-                         "is for --agents: expected both");
+        const bool meets = !options.rendezvous.empty();
+        if (options.secret_file.empty() && !options.ranks && !meets) return std::nullopt;
+        throw InputError(meets           ? "--rendezvous"
+                         : options.ranks ? "--ranks"
+                                         : "--secret-file",
+                         "", "is for --agents: expected both");
     }
     const std::vector<std::pair<const char*, bool>> others{
         {"--hosts", !options.hosts.empty()},
@@ -106,6 +112,11 @@ std::optional<runtime::ProviderSetup> provider_of(const TrainOptions& options,
     return setup;
 }
 
+void end_run(runtime::RunLease& lease, const fs::path& folder) {
+    lease.run_has_ended();
+    runtime::remove_journals(folder);
+}
+
 fs::path resumed_checkpoint(const TrainOptions& options, bool is_successor) {
     if (!fs::is_directory(options.resume)) return options.resume;
     const fs::path newest = runtime::newest_checkpoint(options.resume);
@@ -113,22 +124,32 @@ fs::path resumed_checkpoint(const TrainOptions& options, bool is_successor) {
     throw InputError(options.resume, "", "expected a checkpoint in this folder, found none");
 }
 
-void lend(const TrainOptions& options, std::uint64_t job, std::optional<runtime::RunLease>& lease,
-          runtime::LiveOptions& live) {
-    const bool goes_on = fs::is_directory(options.resume);
-    if (live.provider && goes_on && runtime::RunLease::is_left(live.folder)) {
-        throw InputError("--provider", "",
-                         "the machines of the coordinator before are not known to this one: "
-                         "expected none beside --resume FOLDER");
+std::unique_ptr<runtime::RunLease> lend(const TrainOptions& options, std::uint64_t job,
+                                        runtime::LiveOptions& live) {
+    runtime::LeaseClaim claim;
+    claim.job = job;
+    claim.goes_on = fs::is_directory(options.resume);
+    claim.address = options.agents;
+    std::unique_ptr<runtime::RunLease> lease;
+    if (options.rendezvous.empty()) {
+        lease = std::make_unique<runtime::FolderLease>(live.folder, claim);
+    } else {
+        if (const auto known = claim.goes_on ? runtime::last_journal(live.folder) : std::nullopt) {
+            claim.known_run = known->run;
+            claim.known_term = known->term;
+        }
+        lease = std::make_unique<runtime::RedisLease>(
+            place_of(options.rendezvous, options.redis_password_file, live.agents->secret), claim);
+        if (!lease->is_successor()) runtime::remove_journals(live.folder);
+        live.lost_to = [&held = *lease] { return held.lost_to(); };
+        live.remarks = [&held = *lease] { return held.take_problem(); };
     }
-    lease.emplace(live.folder, job, goes_on);
     live.agents->run = lease->run();
     live.agents->term = lease->term();
-    live.agents->expected = lease->agents();
-    live.takes_over = lease->is_successor();
-    live.on_agents = [&lease](const std::vector<std::string>& names) {
-        keep_agents(*lease, names);
+    live.on_agents = [&held = *lease](const std::vector<std::string>& names) {
+        keep_agents(held, names);
     };
+    return lease;
 }
 
 void be_agent_of_rank(const TrainOptions& options, const runtime::AgentDoor& door) {

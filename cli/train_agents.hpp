@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -28,8 +29,11 @@ std::optional<runtime::ProviderSetup> provider_of(const TrainOptions& options,
                                                   const scenarios::NamedMarket& market);
 
 // Whose agents these are from now on: a new run's, or that of a coordinator that is gone.
-void lend(const TrainOptions& options, std::uint64_t job, std::optional<runtime::RunLease>& lease,
-          runtime::LiveOptions& live);
+std::unique_ptr<runtime::RunLease> lend(const TrainOptions& options, std::uint64_t job,
+                                        runtime::LiveOptions& live);
+
+// What the next coordinator would need goes, once the results are there.
+void end_run(runtime::RunLease& lease, const std::filesystem::path& folder);
 
 // The checkpoint to go on from; none for a coordinator's successor whose workers may have the
 // model.

@@ -31,6 +31,8 @@ struct TrainOptions {
     std::string agents;
     std::filesystem::path secret_file;
     bool ranks = false;
+    std::string rendezvous;
+    std::filesystem::path redis_password_file;
     std::string provider;
     std::optional<double> budget_usd;
     std::string stop_at;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,8 @@ using namespace std::chrono_literals;
 
 constexpr auto agent_look_interval = 100ms;
 constexpr auto join_again = 200ms;
+constexpr auto doubt_after = 2s;  // it pings every second
+constexpr auto look_again = 200ms;
 constexpr auto join_connect_time = 2s;
 constexpr auto agent_welcome_time = 10s;
 constexpr int beats_per_deadline = 5;
@@ -42,10 +45,30 @@ std::vector<std::string> lines_in(std::string_view text) {
     return lines;
 }
 
+// Where the coordinator is, for workers that have lost it: a file that only this process has, which
+// they find by its descriptor.
+class CoordinatorNews {
+public:
+    CoordinatorNews() : file_(::memfd_create("coordinator", MFD_CLOEXEC)) {}
+    std::string path() const {
+        return file_ ? fmt::format("/proc/{}/fd/{}", ::getpid(), file_.get()) : "";
+    }
+    void write(const std::string& address) const {
+        if (!file_) return;
+        const std::string line = address + "\n";
+        [[maybe_unused]] const ssize_t written = ::pwrite(file_.get(), line.data(), line.size(), 0);
+        [[maybe_unused]] const int cut = ::ftruncate(file_.get(), static_cast<off_t>(line.size()));
+    }
+
+private:
+    FileDescriptor file_;
+};
+
 // What outlives a coordinator that is gone, until the next one of the same run comes.
 class KeptWorkers {
 public:
     Tenure tenure;  // of the last coordinator; no run: none
+    CoordinatorNews coordinator;
 
     std::map<std::uint32_t, std::unique_ptr<WorkerProcess>>& processes() { return processes_; }
     bool contains(std::uint32_t worker) const { return processes_.contains(worker); }
@@ -109,6 +132,7 @@ public:
             if (const auto problem = exchange()) return *problem;
             if (refuses_) return "another one has its run";
             if (is_silent()) return "it is silent";
+            if (another_leads()) return "it is silent, and another one leads its run";
             report_ended();
             hear_of_host();
             if (dismissed_ || stopped_) return {};
@@ -134,6 +158,20 @@ private:
         if (now - looked_ > silence_max / 4) heard_ = now;
         looked_ = now;
         return welcomed() && !kept_->tenure.run.empty() && now - heard_ > silence_max;
+    }
+
+    // One that is frozen does not close its connection; where the run's lease can be looked up, it
+    // says who has it by now.
+    bool another_leads() {
+        const Moment now = Clock::now();
+        if (!setup_->find || now - heard_ < doubt_after || now < next_look_) return false;
+        next_look_ = now + look_again;
+        try {
+            const auto leader = setup_->find();
+            return leader && leader->text() != with_.text();
+        } catch (const std::system_error&) {
+            return false;
+        }
     }
 
     // Waits a little for the coordinator or a worker's end.
@@ -180,6 +218,7 @@ private:
         if (refuses_) return send(Superseded{own.run, own.term});
         if (!same_run) kept_->forget_run();
         own = tenure;
+        kept_->coordinator.write(with_.text());
         report_ended();
         send(AgentWorkers{own.run, kept_->numbers()});
     }
@@ -209,6 +248,7 @@ private:
         std::istringstream lines(text);
         TakenInvitation taken = read_invitation(lines);
         if (!taken.invitation) return text;  // the worker says what is wrong with it
+        taken.invitation->news = kept_->coordinator.path();
         for (const SocketAddress& one : setup_->coordinators) {
             if (one.text() != taken.invitation->address.text()) {
                 taken.invitation->others.push_back(one);
@@ -256,6 +296,7 @@ private:
     Moment looked_;
     Clock::duration beat_interval_{};
     Moment next_beat_{};
+    Moment next_look_{};
     bool refuses_ = false;  // a coordinator whose run another one has
     std::optional<HostNotice> notice_;
     bool noticed_ = false;
@@ -275,17 +316,61 @@ bool told_to_stop(const AgentSetup& setup) {
 
 }  // namespace
 
+// Those that are known, and one that is found just now before them: it is where the run was last.
+class Coordinators {
+public:
+    explicit Coordinators(const AgentSetup& setup) : setup_(&setup), known_(setup.coordinators) {}
+
+    // Nothing if nobody knows any; `why` says so.
+    std::optional<SocketAddress> next(std::string& why) {
+        if (setup_->find && !std::exchange(asked_, true)) {
+            try {
+                if (const auto found = setup_->find()) return note(*found);
+                why = "nobody leads a run there yet";
+            } catch (const std::system_error& error) {
+                why = one_line(error.what());
+            }
+        }
+        asked_ = false;
+        if (known_.empty()) return std::nullopt;
+        return known_[turn_++ % known_.size()];
+    }
+
+private:
+    SocketAddress note(const SocketAddress& found) {
+        const bool is_new = std::ranges::none_of(
+            known_, [&](const SocketAddress& one) { return one.text() == found.text(); });
+        constexpr std::size_t most = 16;
+        if (is_new && known_.size() >= most) known_.erase(known_.begin());
+        if (is_new) known_.push_back(found);
+        return found;
+    }
+    const AgentSetup* setup_;
+    std::vector<SocketAddress> known_;
+    std::size_t turn_ = 0;
+    bool asked_ = false;
+};
+
 AgentEnd run_agent(const AgentSetup& setup) {
     AgentHello hello;
     hello.slots = static_cast<std::uint32_t>(setup.slots);
     hello.name = setup.name;
     Moment give_up = Clock::now() + setup.join_within;
-    std::vector<std::string> said(setup.coordinators.size());  // last of each
+    std::map<std::string, std::string> said;  // last about each
+    Coordinators coordinators(setup);
     KeptWorkers kept;
-    for (std::size_t attempt = 0; !told_to_stop(setup); ++attempt) {
-        const std::size_t which = attempt % setup.coordinators.size();
-        const SocketAddress& coordinator = setup.coordinators[which];
+    while (!told_to_stop(setup)) {
         std::string why;
+        const auto next = coordinators.next(why);
+        if (!next || !why.empty()) {
+            if (setup.say && why != std::exchange(said["finding"], why)) setup.say(why);
+            if (Clock::now() > give_up) return AgentEnd::no_coordinator;
+        }
+        if (!next) {
+            std::this_thread::sleep_for(join_again);
+            continue;
+        }
+        const SocketAddress coordinator = *next;
         try {
             AgentStay stay(setup, coordinator,
                            join_as_agent(coordinator, setup.secret, hello, join_connect_time),
@@ -306,7 +391,7 @@ AgentEnd run_agent(const AgentSetup& setup) {
         } catch (const std::system_error& error) {
             why = fmt::format("{}: {}", coordinator.text(), one_line(error.what()));
         }
-        if (setup.say && why != std::exchange(said[which], why)) setup.say(why);
+        if (setup.say && why != std::exchange(said[coordinator.text()], why)) setup.say(why);
         if (Clock::now() > give_up) return AgentEnd::no_coordinator;
         std::this_thread::sleep_for(join_again);
     }

@@ -19,6 +19,9 @@ namespace ukemi::runtime {
 
 struct AgentSetup {
     std::vector<SocketAddress> coordinators;  // where one may be: each is tried in turn
+    // Where one is just now, by whoever knows; nothing if nobody does. std::system_error if who
+    // should know does not answer.
+    std::function<std::optional<SocketAddress>()> find;
     Secret secret{};
     std::string name;                      // as logs call this machine
     int slots = 1;                         // workers at once

@@ -5,7 +5,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/input_error.hpp"
 #include "base/read_file.hpp"
@@ -29,7 +31,22 @@ std::string text_of_file(const std::filesystem::path& file) {
     return text;
 }
 
+// From the variable, which is wiped; nothing if it is not set.
+std::optional<std::string> text_of_variable(const char* name) {
+    char* const value = std::getenv(name);
+    if (value == nullptr) return std::nullopt;
+    std::string text = value;
+    ::explicit_bzero(value, std::strlen(value));
+    ::unsetenv(name);
+    return text;
+}
+
 }  // namespace
+
+std::string read_redis_password(const std::filesystem::path& file) {
+    if (!file.empty()) return text_of_file(file);
+    return text_of_variable(redis_password_variable).value_or("");
+}
 
 Secret read_agent_secret(const std::filesystem::path& file) {
     std::string text;
@@ -37,10 +54,8 @@ Secret read_agent_secret(const std::filesystem::path& file) {
     if (!file.empty()) {
         where = file.string();
         text = text_of_file(file);
-    } else if (char* const value = std::getenv(agent_secret_variable)) {
-        text = value;
-        ::explicit_bzero(value, std::strlen(value));
-        ::unsetenv(agent_secret_variable);
+    } else if (auto value = text_of_variable(agent_secret_variable)) {
+        text = std::move(*value);
     } else {
         throw InputError("--secret-file", "",
                          fmt::format("expected it, or the secret in {}", agent_secret_variable));

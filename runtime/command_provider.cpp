@@ -90,19 +90,20 @@ void CommandProvider::ask(const sim::Instance& wanted, Instant now) {
                                    {"join", setup_.join}};
     if (wanted.bid > Price{}) request["bid_usd_per_hour"] = to_dollars_per_hour(wanted.bid);
     note(now, "asked", wanted.id, machine);
-    try {
-        machine.call = call(request.dump());
-    } catch (const std::system_error& error) {  // no process is to be had
-        note(now, "refused", wanted.id, machine, one_line(error.what()));
-        queue_->schedule(now, sim::Phase::completion, sim::LaunchFailed{wanted.id});
-        return;
+    if (!setup_.relives) {
+        if (setup_.journal != nullptr) setup_.journal->sync();  // nobody asks for it twice
+        try {
+            machine.call = call(request.dump());
+        } catch (const std::system_error& error) {  // no process is to be had
+            machine.unasked = error.what();
+        }
     }
     machines_.emplace(wanted.id, std::move(machine));
 }
 
 void CommandProvider::begin_return(Machine machine) {
     returns_.push_back({std::move(machine.name), std::move(machine.call), 0, nullptr, {}});
-    look_at_returns();
+    if (!setup_.relives) look_at_returns();
 }
 
 // Also one that is taken, or whose request is under way: the program knows what there is.
@@ -135,6 +136,51 @@ void CommandProvider::answered(InstanceId id, Machine& machine, const ProgramCal
     if (machine.has_agent) become_ready(id, now);
 }
 
+void CommandProvider::write(const JournalRecord& record) {
+    if (setup_.journal != nullptr && !setup_.relives) setup_.journal->write(record);
+}
+
+void CommandProvider::hear(InstanceId id, const ProgramCall::Answer& answer, Instant now) {
+    write(MachineAnswered{now, id, answer.text, answer.problem});
+    answered(id, machines_.at(id), answer, now);
+}
+
+void CommandProvider::is_returned(const Return& one, const std::string& kept) {
+    write(MachineReturned{one.name, kept});
+    if (!kept.empty()) kept_.push_back(kept);
+}
+
+void CommandProvider::relive(const MachineAnswered& record) {
+    const auto machine = machines_.find(record.machine);
+    if (machine == machines_.end()) return;
+    answered(machine->first, machine->second, {record.text, record.problem}, record.at);
+}
+
+void CommandProvider::relive(const MachineReturned& record) {
+    std::erase_if(returns_, [&](const Return& one) { return one.name == record.name; });
+    if (!record.kept.empty()) kept_.push_back(record.kept);
+}
+
+// A request whose answer nobody has heard: its program may have got the machine or not. If its
+// agent is here it has; else it is given back, which the program takes also for none.
+void CommandProvider::take_over(Instant now) {
+    setup_.relives = false;
+    std::vector<InstanceId> unheard;
+    for (auto& [id, machine] : machines_) {
+        if (machine.granted) {
+            machine.join_by = Wall::now() + setup_.join_within;
+        } else {
+            unheard.push_back(id);
+        }
+    }
+    for (const InstanceId id : unheard) {
+        const bool is_there = machines_.at(id).has_agent;
+        hear(id, {is_there ? "{}" : "", is_there ? "" : "its answer went with the coordinator"},
+             now);
+    }
+    look_at_returns();
+}
+
 void CommandProvider::look(Instant now) {
     std::vector<InstanceId> asked;
     for (const auto& [id, machine] : machines_) {
@@ -143,12 +189,14 @@ void CommandProvider::look(Instant now) {
     for (const InstanceId id : asked) {
         Machine& machine = machines_.at(id);
         if (machine.granted && Wall::now() > machine.join_by) {
-            refuse(id, "its agent has not joined in time", now);
+            hear(id, {{}, "its agent has not joined in time"}, now);
+        } else if (!machine.unasked.empty()) {
+            hear(id, {{}, machine.unasked}, now);
         } else if (machine.call) {
             const auto answer = machine.call->look();
             if (!answer) continue;
             machine.call.reset();
-            answered(id, machine, *answer, now);
+            hear(id, *answer, now);
         }
     }
     look_at_returns();
@@ -163,8 +211,9 @@ std::optional<InstanceId> CommandProvider::machine_named(const std::string& name
 // It may be there before the program has said for how much: then it waits for that.
 std::optional<InstanceId> CommandProvider::joined(const std::string& name, Instant now) {
     const auto id = machine_named(name);
-    if (!id || std::exchange(machines_.at(*id).has_agent, true)) return std::nullopt;
-    if (machines_.at(*id).granted) become_ready(*id, now);
+    if (!id) return std::nullopt;
+    const bool comes_again = std::exchange(machines_.at(*id).has_agent, true);
+    if (machines_.at(*id).granted && !comes_again) become_ready(*id, now);
     return id;
 }
 
@@ -192,12 +241,15 @@ bool CommandProvider::look_at_returns() {
             const auto answer = one.call->look();
             if (!answer) return false;
             one.call.reset();
-            if (answer->problem.empty()) return true;
+            if (answer->problem.empty()) {
+                is_returned(one, "");
+                return true;
+            }
             one.problem = answer->problem;
         }
         if (one.attempts == return_attempts) {
-            kept_.push_back(fmt::format("{} may still run and cost money: {}", one.name,
-                                        one_line(one.problem)));
+            is_returned(one, fmt::format("{} may still run and cost money: {}", one.name,
+                                         one_line(one.problem)));
             return true;
         }
         ++one.attempts;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/program_call.hpp"
+#include "runtime/run_journal.hpp"
 #include "sim/engine/event.hpp"
 #include "sim/market/fleet.hpp"
 
@@ -27,6 +28,8 @@ struct ProviderSetup {
     std::string run;                 // part of the machines' names: not another run's
     std::chrono::milliseconds answer_within{120'000};
     std::chrono::milliseconds join_within{900'000};  // from the answer to its agent
+    bool relives = false;                            // until take_over
+    RunJournal* journal = nullptr;                   // outlives it
 };
 
 class CommandProvider final : public sim::Provider {
@@ -40,11 +43,17 @@ public:
 
     // Takes up answers, and gives up on machines that do not come.
     void look(Instant now);
-    // An agent has joined: which machine it is, which is ready once it is granted. Nothing: none of
-    // ours.
+    // An agent has joined, perhaps for the second time: which machine it is, which is ready once it
+    // is granted. Nothing: none of ours.
     std::optional<InstanceId> joined(const std::string& name, Instant now);
     // Its agent tells that it will be taken.
     void noticed(const std::string& name, Instant lost_at, Instant now);
+    // Of a run that had another coordinator: hears again what that one heard, and asks nobody until
+    // it takes over. Then requests that went with that one are refusals, but those whose machine is
+    // there, and what has not been given back is.
+    void relive(const MachineAnswered& record);
+    void relive(const MachineReturned& record);
+    void take_over(Instant now);
     // At the end: waits until all is given back, as far as the program does so. What may still run
     // and cost money, a sentence each.
     std::vector<std::string> finish();
@@ -62,7 +71,8 @@ private:
         std::unique_ptr<ProgramCall> call;  // until it has answered
         bool granted = false;
         bool has_agent = false;
-        bool ready = false;  // both
+        std::string unasked;  // why its program could not be run; mostly empty
+        bool ready = false;   // both
         Wall::time_point join_by;
     };
     struct Return {
@@ -75,7 +85,10 @@ private:
 
     std::optional<InstanceId> machine_named(const std::string& name) const;
     std::unique_ptr<ProgramCall> call(const std::string& request) const;
+    void hear(InstanceId id, const ProgramCall::Answer& answer, Instant now);
     void answered(InstanceId id, Machine& machine, const ProgramCall::Answer& answer, Instant now);
+    void write(const JournalRecord& record);
+    void is_returned(const Return& one, const std::string& kept);
     void become_ready(InstanceId id, Instant now);
     void refuse(InstanceId id, const std::string& why, Instant now);
     void begin_return(Machine machine);

@@ -47,6 +47,7 @@ Crew::State::State(CrewSetup given)
 Crew::Crew(CrewSetup setup) : state_(std::make_unique<State>(std::move(setup))) {}
 
 Crew::~Crew() {
+    if (state_->is_replaced) return;
     // All at once: reaping one by one would wait for each in turn.
     for (auto& [id, worker] : state_->workers) worker.process->kill();
     const bool was_saving = state_->saving.has_value();
@@ -87,7 +88,12 @@ ProcessOrder Crew::State::order_for(InstanceId id, std::optional<std::size_t> ho
 void Crew::spawn(InstanceId worker, std::optional<std::uint32_t> agent) {
     State& state = *state_;
     INVARIANT(state.used.insert(worker).second);
-    if (state.claim(worker, agent)) return;
+    if (state.claim(worker)) {
+        const Worker& found = *state.find(worker);
+        const auto since = Clock::now() - found.born;
+        if (found.life == Life::ready) state.events.push_back(WorkerReady{worker, since});
+        return;
+    }
     Worker started;
     started.number = state.number_of(worker);
     started.born = started.heard = Clock::now();

@@ -62,7 +62,6 @@ struct AgentDoor {
     // wait for the next one when this one is gone, and obey none before it (RunLease).
     std::string run;
     std::uint32_t term = 1;
-    std::vector<std::string> expected;  // agents of the coordinator before
 };
 
 struct CrewSetup {
@@ -168,7 +167,7 @@ public:
     Crew& operator=(const Crew&) = delete;
 
     // WorkerDied follows if no process can be made. Where there are agents, by that one, or else by
-    // the first that has room; one that was found there is taken before another is started.
+    // the first that has room; one that was found for this machine is taken before another starts.
     void spawn(InstanceId worker, std::optional<std::uint32_t> agent = {});
     void dismiss(InstanceId worker);  // not a member (any more): asked to leave, killed if it stays
     void kill(InstanceId worker);     // SIGKILL, now; a member's group is broken then
@@ -176,11 +175,18 @@ public:
     // Where CrewSetup allows it: the worker does this to itself. No event of its own.
     void inject(InstanceId worker, Fault fault);
 
-    // Of a run that had another coordinator: its workers, under numbers of their own until spawn()
-    // takes them. Nothing while some may still come, unless there is no time for them. Those that
-    // stand before `step_least` count as without the model. Before the first group.
-    std::optional<FoundWorkers> found(bool all_that_come, std::int64_t step_least = 0);
-    void end_found();  // whom no spawn() has taken
+    // Of a run that had another coordinator, by whose word `step` is next and these agents were
+    // there: whether more of them and of their workers may come, whether the worker of this machine
+    // has, and which of `holders` have the model, none of them before that step; StepDone follows
+    // for what they have made since. Before the first group. Those that nobody has adopted or
+    // spawned are ended by end_found(), and those that come later.
+    bool awaits_found(std::int64_t step, std::span<const std::string> agents);
+    bool has_found(std::span<const InstanceId> any) const;
+    bool adopt(InstanceId worker);  // it stands, and is ready
+    FoundWorkers found(std::span<const InstanceId> holders, std::int64_t step);
+    void end_found();
+    // Another coordinator has the run: from now on nothing is ended here that may be that one's.
+    void leave_to_another();
 
     // Starts a transition of the whole group to `members` (in the order of their ranks, all ready)
     // under `plan`. Allowed while no group trains: before the first, when held, when broken or

@@ -15,6 +15,8 @@ namespace {
 
 // For the last words to leave.
 constexpr auto dismissal_time = std::chrono::milliseconds(500);
+// Those of each term have numbers of their own, as workers have.
+constexpr std::uint32_t agents_per_term = 1U << 20U;
 
 }  // namespace
 
@@ -22,10 +24,12 @@ AgentBody::~AgentBody() {
     if (!how_) kill();
 }
 
-void AgentBody::kill() { crew_->tell_agent(agent_, EndWorker{number_}); }
+void AgentBody::kill() {
+    if (!crew_->is_replaced) crew_->tell_agent(agent_, EndWorker{number_});
+}
 
 void Crew::State::welcome(const AgentHello& hello, Connection connection, Moment now) {
-    const std::uint32_t agent = agents_so_far++;
+    const std::uint32_t agent = term() * agents_per_term + agents_so_far++;
     const std::string name = one_line(hello.name);
     agents.emplace(agent, AgentLink{std::move(connection), name, static_cast<int>(hello.slots), now,
                                     false, false});
@@ -38,6 +42,9 @@ void Crew::State::agent_has(std::uint32_t agent, const AgentWorkers& message) {
     AgentLink& link = agents.at(agent);
     if (link.listed) return;
     if (message.run != setup.agents->run) return drop_agent(agent, "it is of another run");
+    if (message.workers.size() > static_cast<std::size_t>(link.slots)) {
+        return drop_agent(agent, "it has more workers than slots");
+    }
     link.listed = true;
     const Moment now = Clock::now();
     for (const std::uint32_t number : message.workers) find_worker(agent, number, now);

@@ -2,11 +2,10 @@
 // over.
 //
 // An agent that joins says which workers it has; each of them comes by itself, is told to let go of
-// its group and says where it stands. Only members of the last group have the model: that group's
-// members differ by one step at most, as after any loss, and what all of them have made counts.
-// Until spawn() takes a worker it is known by its number, which is above all numbers of instances.
+// its group and says where it stands. The lower digits of its number are those of the machine that
+// it was started for, in whichever term that was; under that name its owner adopts it. Until then
+// it is known by its whole number, which is above all numbers of instances.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/invariant.hpp"
@@ -42,7 +41,7 @@ Tenure Crew::State::tenure() const {
 void Crew::State::find_worker(std::uint32_t agent, std::uint32_t number, Moment now) {
     const InstanceId id{number};
     const bool is_earlier = number >= numbers_per_term && number < term() * numbers_per_term;
-    if (!is_earlier || !used.insert(id).second) {
+    if (!is_earlier || found_are_over || !used.insert(id).second) {
         tell_agent(agent, EndWorker{number});
         return;
     }
@@ -64,7 +63,7 @@ void Crew::State::introduce(InstanceId id) {
     tell(id, tenure());
     const Worker& worker = *find(id);
     if (worker.asked == 0) return;
-    tell(id, Abandon{epochs_before(), worker.asked, std::numeric_limits<std::int64_t>::max()});
+    tell(id, Abandon{epochs_before(), worker.asked, found_from});
 }
 
 void Crew::State::found_stands(InstanceId id, const Status& message) {
@@ -77,84 +76,117 @@ void Crew::State::found_stands(InstanceId id, const Status& message) {
     worker.step = message.step;
     worker.position = message.position;
     worker.can_undo = message.can_undo;
+    worker.replica_digest = message.replica_digest;
+    worker.past = message.past;
     if (worker.claimed) events.push_back(WorkerReady{id, Clock::now() - worker.born});
 }
 
-bool Crew::State::expects_somebody() const {
+bool Crew::State::expects_somebody(std::span<const std::string> names) const {
     const bool somebody_comes = std::ranges::any_of(workers, [](const auto& each) {
         const Life life = each.second.life;
         return !each.second.claimed && (life == Life::starting || life == Life::loading);
     });
     if (somebody_comes) return true;
-    return std::ranges::any_of(setup.agents->expected, [&](const std::string& name) {
+    return std::ranges::any_of(names, [&](const std::string& name) {
         return std::ranges::none_of(agents, [&](const auto& each) {
             return each.second.listed && each.second.name == name;
         });
     });
 }
 
-std::optional<FoundWorkers> Crew::found(bool all_that_come, std::int64_t step_least) {
-    State& state = *state_;
-    INVARIANT(state.setup.agents && state.group.phase != GroupPhase::training && !state.attempt);
-    if (all_that_come && state.expects_somebody()) return std::nullopt;
-    if (std::exchange(state.found_stand, true)) return state.holders_found();
-    std::uint64_t last = 0;
-    for (const auto& [id, worker] : state.workers) {
-        const bool counts = worker.life == Life::ready && worker.step >= step_least;
-        if (counts) last = std::max(last, worker.epoch);
-    }
-    const Worker* least = nullptr;
-    for (auto& [id, worker] : state.workers) {
-        worker.holds_state = last > 0 && worker.life == Life::ready && worker.epoch == last &&
-                             worker.step >= step_least;
-        if (!worker.holds_state) continue;
-        if (least == nullptr || worker.step < least->step) least = &worker;
-    }
-    if (least != nullptr) {
-        state.group.step = least->step;
-        state.group.position = least->position;
-    }
-    return state.holders_found();
+bool Crew::awaits_found(std::int64_t step, std::span<const std::string> agents) {
+    state_->found_from = step;
+    return state_->expects_somebody(agents);
 }
 
-FoundWorkers Crew::State::holders_found() const {
-    FoundWorkers found{{}, group.step, group.position};
-    for (const auto& [id, worker] : workers) {
-        if (worker.life == Life::ready && worker.holds_state) found.holders.push_back(id);
+bool Crew::has_found(std::span<const InstanceId> any) const {
+    return std::ranges::any_of(state_->workers, [&](const auto& each) {
+        const Worker& worker = each.second;
+        const InstanceId machine{worker.number % numbers_per_term};
+        return worker.life == Life::ready && std::ranges::find(any, machine) != any.end();
+    });
+}
+
+// One that holds the model is of the last group that any of them was in, or equals one that is: a
+// coordinator may have gone while it committed a group, on some members and not yet on others.
+FoundWorkers Crew::found(std::span<const InstanceId> holders, std::int64_t step) {
+    State& state = *state_;
+    INVARIANT(state.group.phase == GroupPhase::none && !state.attempt);
+    std::vector<Worker*> candidates;
+    const Worker* last = nullptr;
+    for (const InstanceId id : holders) {
+        Worker* const worker = state.find(id);
+        if (worker == nullptr || worker->life != Life::ready || worker->epoch == 0) continue;
+        if (worker->step < step) continue;
+        candidates.push_back(worker);
+        if (last == nullptr || worker->epoch > last->epoch) last = worker;
     }
+    const Worker* least = nullptr;
+    for (Worker* const worker : candidates) {
+        const bool equals = worker->step == last->step && worker->position == last->position &&
+                            worker->replica_digest == last->replica_digest;
+        worker->holds_state = worker->epoch == last->epoch || equals;
+        if (!worker->holds_state) continue;
+        if (least == nullptr || worker->step < least->step) least = worker;
+    }
+    FoundWorkers found{{}, step, 0};
+    if (least == nullptr) return found;
+    found.step = state.group.step = least->step;
+    found.position = state.group.position = least->position;
+    for (const InstanceId id : holders) {
+        const Worker* const worker = state.find(id);
+        if (worker != nullptr && worker->holds_state) found.holders.push_back(id);
+    }
+    state.report_past(*least, step);
     return found;
 }
 
-// In the order of their numbers, so that ranks stay what they were.
-bool Crew::State::claim(InstanceId id, std::optional<std::uint32_t> agent) {
-    const auto free = std::ranges::find_if(workers, [&](const auto& each) {
+// What all of them have made and nobody has heard of yet.
+void Crew::State::report_past(const Worker& of, std::int64_t from) {
+    for (std::int64_t step = from; step < of.step; ++step) {
+        for (const auto& [id, worker] : workers) {
+            const auto known = std::ranges::find(worker.past, step, &PastStep::step);
+            if (!worker.holds_state || known == worker.past.end()) continue;
+            events.push_back(StepDone{step, known->position, known->report, Clock::now()});
+            break;
+        }
+    }
+}
+
+bool Crew::State::claim(InstanceId id) {
+    const auto found = std::ranges::find_if(workers, [&](const auto& each) {
         const Worker& worker = each.second;
-        const bool fits = !agent || worker.agent == agent;
         const bool stays = worker.life != Life::doomed && worker.life != Life::leaving;
-        if (worker.claimed || !fits || !stays) return false;
-        const auto link = agents.find(*worker.agent);
-        return link != agents.end() && !link->second.noticed;
+        return !worker.claimed && stays && worker.number % numbers_per_term == index_of(id);
     });
-    if (free == workers.end()) return false;
-    const InstanceId before = free->first;
-    auto node = workers.extract(free);
+    if (found == workers.end()) return false;
+    auto node = workers.extract(found);
     node.key() = id;
-    Worker& worker = node.mapped();
-    worker.claimed = true;
-    std::ranges::replace(group.members, before, id);
-    if (worker.life == Life::ready) events.push_back(WorkerReady{id, Clock::now() - worker.born});
+    node.mapped().claimed = true;
     workers.insert(std::move(node));
     return true;
 }
 
+bool Crew::adopt(InstanceId id) {
+    State& state = *state_;
+    INVARIANT(state.used.insert(id).second);
+    if (!state.claim(id)) return false;
+    if (state.find(id)->life == Life::ready) return true;
+    state.condemn(id, "it did not come back in time");
+    return false;
+}
+
 void Crew::end_found() {
     State& state = *state_;
+    state.found_are_over = true;
     std::vector<InstanceId> left;
     for (const auto& [id, worker] : state.workers) {
         if (!worker.claimed && worker.life != Life::doomed) left.push_back(id);
     }
     for (const InstanceId id : left) state.condemn(id, "nobody wants it");
 }
+
+void Crew::leave_to_another() { state_->is_replaced = true; }
 
 void Crew::State::replaced(const Superseded& by) {
     const bool ours = setup.agents && by.run == setup.agents->run && by.term >= term();

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,8 @@ struct Worker {
     std::uint64_t asked = 0;   // the inquiry by which a found one says where it stands
     std::uint64_t epoch = 0;   // of the last group of a found one
     std::int64_t position = 0;
+    std::uint64_t replica_digest = 0;
+    std::vector<PastStep> past;  // that nobody has heard of
     std::unique_ptr<WorkerBody> process;
     std::optional<std::size_t> host;  // of setup.remote; `process` is then the remote shell
     std::optional<std::uint32_t> agent;
@@ -175,10 +178,10 @@ struct Crew::State {
     Tenure tenure() const;
     void introduce(InstanceId id);
     void found_stands(InstanceId id, const Status& message);
-    bool claim(InstanceId id, std::optional<std::uint32_t> agent);
+    bool claim(InstanceId id);
     void replaced(const Superseded& by);
-    bool expects_somebody() const;
-    FoundWorkers holders_found() const;
+    bool expects_somebody(std::span<const std::string> names) const;
+    void report_past(const Worker& of, std::int64_t from);
 
     // Workers. `condemn` kills one; `await_end` gives it a moment to end by itself. Both count it
     // as gone at once, and break its group; its WorkerDied comes when it is reaped.
@@ -243,7 +246,8 @@ struct Crew::State {
     bool interrupted = false;
     std::uint64_t coordinator = 0;  // drawn
     bool is_replaced = false;
-    bool found_stand = false;  // where the found ones do is known
+    std::int64_t found_from = 0;  // the found ones tell of their steps from this one on
+    bool found_are_over = false;  // who comes now is too late
 };
 
 }  // namespace ukemi::runtime

@@ -17,9 +17,13 @@ class LiveClock {
 public:
     using Wall = std::chrono::steady_clock;
 
-    // `wall`: another clock than the wall's, for tests; empty: the wall's.
-    explicit LiveClock(double scale, std::function<Wall::time_point()> wall = {})
-        : scale_(scale), wall_now_(wall ? std::move(wall) : &Wall::now), start_(wall_now_()) {}
+    // `wall`: another clock than the wall's, for tests; empty: the wall's. `passed`: since the
+    // beginning of a run that was begun before.
+    explicit LiveClock(double scale, std::function<Wall::time_point()> wall = {},
+                       std::chrono::nanoseconds passed = {})
+        : scale_(scale),
+          wall_now_(wall ? std::move(wall) : &Wall::now),
+          start_(wall_now_() - std::chrono::duration_cast<Wall::duration>(passed)) {}
 
     double scale() const { return scale_; }
     Instant now() const { return at(wall_now_()); }

@@ -9,6 +9,7 @@
 #include "kernels/codec.hpp"
 #include "kernels/replica_state.hpp"
 #include "kernels/training_spec.hpp"
+#include "runtime/live_journal.hpp"
 #include "sim/job/world.hpp"
 
 namespace ukemi::runtime {
@@ -170,8 +171,9 @@ LiveSetup live_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     live.stop_requests = options.stop_requests;
     live.stop_within = options.stop_within;
     live.host_loss = options.host_loss;
-    live.takes_over = options.takes_over;
     live.on_agents = options.on_agents;
+    live.lost_to = options.lost_to;
+    live.remarks = options.remarks;
     live.first_pause = options.first_pause;
     live.share = options.share;
     live.wall = options.wall;
@@ -246,8 +248,6 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     const sim::JobSpec job = live_job(scenario, market.data);
     const policies::Capabilities world_can = checked_capabilities(scenario, market, list, job);
     LiveSetup live = live_setup(scenario, seed, options);
-    std::optional<CommandProvider> provider;
-    if (options.provider) live.provider = &provider.emplace(*options.provider);
     const sim::World* running = nullptr;
     live.budget = options.budget;
     live.spent_by = [&running](Instant now) { return running->spent_by(now); };
@@ -260,6 +260,11 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     LiveRun live_run;
     records::DecisionLog log(scenarios::decision_log_header(
         scenario, market.name, job, world_can, list, seed, options.keep.all_questions));
+    std::optional<ProviderSetup> provider_setup = options.provider;
+    const auto journaled =
+        begin_journal(options, log.text() + scenario.resolved, live, provider_setup);
+    std::optional<CommandProvider> provider;
+    if (provider_setup) live.provider = &provider.emplace(std::move(*provider_setup));
     sim::WorldSetup setup;
     setup.market = &market.data;
     setup.job = &job;
@@ -291,7 +296,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     try {
         result = world.run();
     } catch (const std::exception& error) {
-        if (live_run.record.steps.empty()) throw;
+        if (live_run.record.steps.empty() || (trainer != nullptr && trainer->relives())) throw;
         live_run.failure = std::current_exception();
         live_run.record.stopped = error.what();
         keep_model(*trainer, live_run.record);
@@ -378,6 +383,13 @@ std::string live_json(const LiveRecord& record) {
              {"state_transfer_wall_s", seconds_of(one.state_transfer)},
              {"total_wall_s", seconds_of(one.total)},
              {"exchange", one.exchange}});
+    }
+    document["takeovers"] = nlohmann::ordered_json::array();
+    for (const LiveRecord::Takeover& one : record.takeovers) {
+        document["takeovers"].push_back({{"t_s", to_seconds(one.at.since_start())},
+                                         {"term", one.term},
+                                         {"gap_s", to_seconds(one.at - one.since)},
+                                         {"cost_usd", to_dollars(one.cost)}});
     }
     document["incidents"] = record.incidents;
     document["agents"] = record.agents;

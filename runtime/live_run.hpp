@@ -32,8 +32,9 @@ struct LiveOptions {
     std::optional<AgentDoor> agents;
     std::optional<ProviderSetup> provider;  // of the agents' machines
     JobShare* share = nullptr;              // as in LiveSetup
-    bool takes_over = false;                // as in LiveSetup
     std::function<void(const std::vector<std::string>&)> on_agents;
+    std::function<std::optional<std::string>()> lost_to;
+    std::function<std::optional<std::string>()> remarks;
     std::optional<Dollars> budget;
     std::optional<WorldTime> stop_at;
     scenarios::RunOptions keep;

@@ -24,6 +24,12 @@ std::chrono::milliseconds time_until(WorldTime at) {
 
 }  // namespace
 
+void LiveTrainer::tell_end(Instant at) {
+    write(ToldEnd{at});
+    ending_ = true;
+    queue_->schedule(at, sim::Phase::measurement, sim::GaveUp{});
+}
+
 void LiveTrainer::stop_because(const std::string& why) {
     if (record_->stopped.empty()) record_->stopped = why;
 }
@@ -49,6 +55,7 @@ std::chrono::milliseconds LiveTrainer::told_to_stop() {
     if (told) stop_because("told to stop");
     if (setup_.share != nullptr && share_.places == 0) stop_because(std::string(paused_run));
     mind_limits();
+    mind_lease();
     if (!notice_) return setup_.stop_within;
     if (!notice_->at) {
         stop_because(notice_->text);
@@ -74,6 +81,23 @@ void LiveTrainer::mind_limits() {
     }
 }
 
+void LiveTrainer::mind_lease() {
+    const Instant now = std::max(clock_.now(), queue_->now());
+    if (setup_.remarks) {
+        if (const auto remark = setup_.remarks()) note_incident(now, *remark);
+    }
+    if (!setup_.lost_to || !record_->stopped.empty()) return;
+    if (const auto why = setup_.lost_to()) be_replaced(*why, now);
+}
+
+// What its workers know is that one's to save.
+void LiveTrainer::be_replaced(const std::string& why, Instant at) {
+    note_incident(at, why);
+    stop_because(why);
+    crew_.leave_to_another();
+    model_kept_ = true;
+}
+
 // Its workers are machines of the market: all of them are announced to be lost, and no others are
 // to be had here. Where nobody knows when, as soon as the run may have come to its end.
 void LiveTrainer::hear_of_host(Instant now) {
@@ -96,8 +120,8 @@ void LiveTrainer::hear_of_host(Instant now) {
 // What is under way ends first, so that no step is torn; but half of the time is for saving.
 bool LiveTrainer::may_stop_now() {
     if (group_ == Group::stepping) order_hold();
-    const bool busy =
-        group_ == Group::holding || group_ == Group::agreeing || group_ == Group::saving;
+    const bool busy = group_ == Group::holding || group_ == Group::agreeing ||
+                      group_ == Group::saving || group_ == Group::rejoining;
     return !busy || hurried() || Wall::now() >= stop_by_ - stop_within_ / 2;
 }
 
@@ -138,6 +162,7 @@ bool LiveTrainer::save_goes_on(const CrewEvent& event) {
 }
 
 void LiveTrainer::keep_model() {
+    if (absent_) leave_past();
     if (group_ != Group::none) let_go();
     const Instant at = std::max(clock_.now(), queue_->now());
     while (!reports_.empty()) {

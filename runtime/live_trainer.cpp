@@ -16,14 +16,15 @@ LiveTrainer::LiveTrainer(const sim::JobSpec& job, LiveSetup setup, policies::Con
                          records::Ledger& ledger, sim::RunQueue& queue, LiveRecord& record)
     : job_(&job),
       setup_(std::move(setup)),
-      clock_(setup_.time_scale, setup_.wall),
+      clock_(setup_.time_scale, setup_.wall, setup_.passed),
       controller_(&controller),
       ledger_(&ledger),
       queue_(&queue),
       record_(&record),
       crew_(setup_.crew),
-      deaths_(job.instances_max, setup_.first_pause) {
-    if (setup_.takes_over) take_over();
+      deaths_(job.instances_max, setup_.first_pause),
+      relives_(setup_.past != nullptr),
+      absent_(relives_) {
     if (setup_.resume_from.empty()) return;
     controller_->resume_at(setup_.resume_samples, setup_.resume_steps);
     progress_.resume_at({setup_.resume_samples, setup_.resume_steps});
@@ -92,7 +93,8 @@ bool LiveTrainer::agree(const policies::Plan& next, Instant now) {
     group_ = Group::agreeing;
     member_died_ = false;
     next_learners_ = next.learners_per_gpu;
-    crew_.begin_transition(members_, next);
+    agreed_plan_ = next;
+    tell_crew([&](Crew& crew) { crew.begin_transition(members_, next); });
     return false;
 }
 
@@ -127,8 +129,10 @@ void LiveTrainer::cancel_what_is_due() { queue_->cancel(checkpoint_due_); }
 // not be taken for an answer to the next one.
 void LiveTrainer::let_go() {
     crew_stands_ = group_ == Group::held;
-    if (group_ != Group::none && group_ != Group::held) crew_.abandon();
+    const bool busy = group_ != Group::none && group_ != Group::held;
     group_ = Group::none;
+    if (absent_) return;
+    if (busy) crew_.abandon();
     for (CrewEvent& event : crew_.poll(WallTime(0))) reports_.push_back(std::move(event));
     std::erase_if(reports_, [](const CrewEvent& event) {
         return std::holds_alternative<GroupHeld>(event) ||
@@ -141,7 +145,7 @@ void LiveTrainer::order_hold() {
     group_ = Group::holding;
     const bool stands_already = std::ranges::any_of(
         reports_, [](const CrewEvent& event) { return std::holds_alternative<GroupHeld>(event); });
-    if (!stands_already) crew_.hold();
+    if (!stands_already) tell_crew([](Crew& crew) { crew.hold(); });
 }
 
 void LiveTrainer::stop(Instant now) {
@@ -163,7 +167,9 @@ void LiveTrainer::begin_transition(const sim::TransitionOrder& order, Instant no
     group_ = Group::entering;
     crew_stands_ = member_died_ = false;
     next_learners_ = controller_->plan().learners_per_gpu;
-    crew_.begin_transition(members_, controller_->plan(), record_->last_checkpoint);
+    tell_crew([&](Crew& crew) {
+        crew.begin_transition(members_, controller_->plan(), record_->last_checkpoint);
+    });
 }
 
 std::int64_t LiveTrainer::steps_left() const {
@@ -209,7 +215,7 @@ void LiveTrainer::begin_checkpoint(Instant now) {
     switch (group_) {
         case Group::held:
             group_ = Group::saving;
-            crew_.save();
+            tell_crew([](Crew& crew) { crew.save(); });
             break;
         case Group::stepping:  // GroupHeld goes on from here
             order_hold();
@@ -219,8 +225,9 @@ void LiveTrainer::begin_checkpoint(Instant now) {
             crew_stands_ = member_died_ = false;
             members_ = holders_;
             next_learners_ = controller_->plan().learners_per_gpu;
-            crew_.begin_transition(members_, controller_->plan());
+            tell_crew([&](Crew& crew) { crew.begin_transition(members_, controller_->plan()); });
             break;
+        case Group::rejoining:
         case Group::holding:
         case Group::agreeing:
         case Group::entering:
@@ -258,6 +265,7 @@ bool LiveTrainer::start(InstanceId instance, Instant) {
 }
 
 void LiveTrainer::start_those_due() {
+    if (absent_) return;
     const auto now = LiveClock::Wall::now();
     std::erase_if(to_start_, [&](const auto& one) {
         if (one.second > now) return false;
@@ -276,11 +284,7 @@ void LiveTrainer::leave(InstanceId instance, bool lost, Instant) {
         --processes_;
         return;
     }
-    if (lost) {
-        crew_.kill(instance);
-    } else {
-        crew_.dismiss(instance);
-    }
+    tell_crew([&](Crew& crew) { lost ? crew.kill(instance) : crew.dismiss(instance); });
 }
 
 // ---- what the crew reports --------------------------------------------------------------------
@@ -290,7 +294,7 @@ void LiveTrainer::stand(Instant at) {
     group_ = Group::held;
     if (phase_ == policies::JobPhase::checkpointing) {
         group_ = Group::saving;
-        crew_.save();
+        tell_crew([](Crew& crew) { crew.save(); });
         return;
     }
     if (phase_ == policies::JobPhase::running) {
@@ -304,17 +308,19 @@ void LiveTrainer::stand(Instant at) {
 }
 
 void LiveTrainer::take(const WorkerReady& event, Instant at) {
+    to_start_.erase(event.worker);  // by the coordinator before, if it is still there
     record_->spawns.push_back(event.spawn);
     queue_->schedule(at, sim::Phase::completion, sim::WorkerStarted{event.worker});
 }
 
 void LiveTrainer::note_incident(Instant at, const std::string& what) {
     record_->incidents.push_back(fmt::format("{:.3f} s: {}", to_seconds(at.since_start()), what));
-    if (setup_.on_progress) setup_.on_progress(*record_);
+    tell_progress();
 }
 
 void LiveTrainer::take(const WorkerDied& event, Instant at) {
     --processes_;
+    to_start_.erase(event.worker);
     std::erase(holders_, event.worker);
     if (event.was_member) member_died_ = true;
     if (event.expected) return;
@@ -363,7 +369,10 @@ void LiveTrainer::note_common_steps(const GroupEntered& event) {
 }
 
 void LiveTrainer::take(const GroupEntered& event, Instant at) {
-    if (group_ != Group::entering && group_ != Group::agreeing) return;  // called off meanwhile
+    const bool rejoined = group_ == Group::rejoining;
+    if (group_ != Group::entering && group_ != Group::agreeing && !rejoined) {
+        return;  // called off meanwhile
+    }
     record_->transitions.push_back({at, workers_, next_learners_, event.group_changed,
                                     event.rendezvous, event.state_transfer, event.total,
                                     event.exchange});
@@ -372,23 +381,25 @@ void LiveTrainer::take(const GroupEntered& event, Instant at) {
     if (!agreed) {
         note_common_steps(event);
         holders_ = members_;
-        last_report_.words.clear();  // they were of other members
+        if (!rejoined) last_report_.words.clear();  // they were of other members
     }
     if (agreed) {
         group_ = Group::held;
         queue_->schedule(at, sim::Phase::completion, sim::PlanAgreed{});
-    } else if (phase_ == policies::JobPhase::transition) {
+    } else if (!rejoined && phase_ == policies::JobPhase::transition) {
         group_ = Group::held;
         ++transitions_;
-        if (setup_.takes_over) crew_.end_found();
         if (setup_.crew.agents) note_agents(at, fmt::format("{} workers train", workers_));
         queue_->schedule(at, sim::Phase::completion, sim::TransitionEnded{});
     }
-    if (phase_ == policies::JobPhase::checkpointing || boundary_wanted_) stand(at);
+    if (rejoined && setup_.crew.agents) note_agents(at, fmt::format("{} workers train", workers_));
+    if (rejoined || phase_ == policies::JobPhase::checkpointing || boundary_wanted_) stand(at);
 }
 
 void LiveTrainer::take(const TransitionFailed& event, Instant) {
-    if (group_ != Group::entering && group_ != Group::agreeing) return;  // called off meanwhile
+    const bool tries =
+        group_ == Group::entering || group_ == Group::agreeing || group_ == Group::rejoining;
+    if (!tries) return;  // called off meanwhile
     // After a death the World forms another group. Without one nothing would ever change.
     if (member_died_) return;
     group_ = group_ == Group::agreeing ? Group::held : Group::none;
@@ -427,11 +438,13 @@ void LiveTrainer::note_agents(Instant at, const std::string& what) {
 void LiveTrainer::tell_places(Instant at) {
     std::int32_t all = 0;
     for (const auto& [agent, places] : places_) all += places;
+    if (std::exchange(places_told_, all) == all) return;  // as before
     queue_->schedule(at, sim::Phase::environment, sim::CapacityTold{ZoneId{0}, all});
 }
 
 void LiveTrainer::take(const AgentJoined& event, Instant at) {
     note_agents(at, fmt::format("agent {} joined: {} slots", event.name, event.slots));
+    take_place_of_absent(event);
     agents_[event.agent] = event.name;
     tell_agents();
     if (setup_.provider != nullptr) return take_provided(event, at);
@@ -453,21 +466,20 @@ void LiveTrainer::take_provided(const AgentJoined& event, Instant at) {
 void LiveTrainer::take(const AgentLeft& event, Instant at) {
     note_agents(at, fmt::format("agent {} is gone: {}", event.name, event.why));
     agents_.erase(event.agent);
+    agents_absent_.erase(event.agent);
     tell_agents();
     if (places_.erase(event.agent) > 0) tell_places(at);
 }
 
 void LiveTrainer::tell_agents() {
-    if (!setup_.on_agents) return;
+    if (!setup_.on_agents || relives_) return;
     std::vector<std::string> names;
     for (const auto& [agent, name] : agents_) names.push_back(name);
     setup_.on_agents(names);
 }
 
 void LiveTrainer::take(const CrewReplaced& event, Instant at) {
-    const std::string why = fmt::format("another coordinator has this run, in term {}", event.term);
-    note_incident(at, why);
-    stop_because(why);
+    be_replaced(fmt::format("another coordinator has this run, in term {}", event.term), at);
 }
 
 // Where nobody knows when, as soon as anything may.
@@ -482,8 +494,13 @@ void LiveTrainer::take(const AgentNoticed& event, Instant at) {
 }
 
 void LiveTrainer::take(const CrewEvent& event, Instant at) {
+    write(Took{at, event});
     std::visit([&](const auto& one) { take(one, at); }, event);
-    if (setup_.on_progress) setup_.on_progress(*record_);
+    tell_progress();
+}
+
+void LiveTrainer::tell_progress() {
+    if (setup_.on_progress && !relives_) setup_.on_progress(*record_);
 }
 
 // ---- waiting ----------------------------------------------------------------------------------
@@ -505,14 +522,23 @@ void LiveTrainer::resume(Instant now) {
     const std::int64_t allowed = steps_allowed();
     if (allowed == 0) return;
     last_step_at_ = std::max(now, queue_->now());
+    write(SetOut{last_step_at_});
     ledger_->elapse(last_step_at_, records::Cause::transition);
     group_ = Group::stepping;
     stepping_workers_ = workers_;
     stepping_learners_ = controller_->plan().learners_per_gpu;
-    crew_.run_until(std::min(step_limit_, controller_->steps_done() + allowed));
+    const std::int64_t limit = std::min(step_limit_, controller_->steps_done() + allowed);
+    tell_crew([&](Crew& crew) { crew.run_until(limit); });
 }
 
 bool LiveTrainer::wait(std::optional<Instant>) {
+    if (absent_ && relive()) return true;
+    const bool goes_on = await_next();
+    if (goes_on) write(WentOn{queue_->next_at().value_or(Instant::never())});
+    return goes_on;
+}
+
+bool LiveTrainer::await_next() {
     constexpr WallTime longest = std::chrono::milliseconds(100);
     for (;;) {
         if (!take_reports()) return true;
@@ -526,8 +552,7 @@ bool LiveTrainer::wait(std::optional<Instant>) {
         if (!must_stop()) {
             resume(now);
         } else if (may_stop_now()) {
-            ending_ = true;
-            queue_->schedule(std::max(now, queue_->now()), sim::Phase::measurement, sim::GaveUp{});
+            tell_end(std::max(now, queue_->now()));
             return true;
         }
         start_those_due();

@@ -24,6 +24,7 @@
 #include "runtime/live_clock.hpp"
 #include "runtime/live_deaths.hpp"
 #include "runtime/notices/notice_source.hpp"
+#include "runtime/run_journal.hpp"
 #include "sim/engine/event.hpp"
 #include "sim/job/job_spec.hpp"
 #include "sim/job/trainer.hpp"
@@ -57,6 +58,16 @@ struct LiveRecord {
     std::vector<std::int64_t> saved_samples;  // what each checkpoint holds
     std::vector<std::string> incidents;       // deaths and failed saves, a sentence each
     std::vector<std::string> agents;          // who joined, left and goes, and how many train then
+    struct Takeover {                         // by a coordinator whose predecessor was gone
+        std::uint32_t term = 0;
+        Instant since;  // the last moment known of the one before
+        Instant at;
+        Dollars cost;  // of what was held meanwhile; its time is of the cause «transition»
+    };
+    std::vector<Takeover> takeovers;
+    // How many of these were there when this coordinator took over.
+    std::size_t incidents_before = 0;
+    std::size_t agents_before = 0;
     std::filesystem::path last_checkpoint;
     std::int64_t last_saved_step = 0;  // it holds all steps before this one
     std::string stopped;               // why the run was ended from outside the World; mostly empty
@@ -78,8 +89,15 @@ struct LiveSetup {
     // as of any notice, and the run ends as if told to, `stop_within` before the machine does (at
     // once, if nobody knows when).
     std::function<std::optional<HostNotice>()> host_loss;
-    // The run had another coordinator: what its workers hold is saved, and the run goes on there.
-    bool takes_over = false;
+    // Of a run with agents: what happens is written there; both outlive the trainer. With a past
+    // the run had another coordinator: it is lived through first, and then its workers are taken.
+    RunJournal* journal = nullptr;
+    RunPast* past = nullptr;
+    std::chrono::nanoseconds passed{};  // of wall time, since the run began
+    // Why another coordinator has the run by now, if one has.
+    std::function<std::optional<std::string>()> lost_to;
+    // What else is to be said on the way, once each.
+    std::function<std::optional<std::string>()> remarks;
     // The names of the agents that are there, when they change.
     std::function<void(const std::vector<std::string>&)> on_agents;
     std::uint32_t zones = 1;  // of the market
@@ -133,12 +151,24 @@ public:
     // Saves what those hold who have the present model, if it is not saved yet: whatever the crew
     // was about. Waits for it, within limits.
     void keep_model();
+    bool relives() const { return relives_; }  // what its past says cannot be, if that throws
     bool machine_goes() const { return notice_.has_value(); }  // the one that all of this is on
 
 private:
-    // What the group is doing for us just now.
-    enum class Group : std::uint8_t { none, held, stepping, holding, agreeing, entering, saving };
+    // What the group is doing for us just now. Rejoining: members of a group that another
+    // coordinator had form it again.
+    enum class Group : std::uint8_t {
+        none,
+        held,
+        stepping,
+        holding,
+        agreeing,
+        entering,
+        saving,
+        rejoining
+    };
 
+    bool await_next();
     void take(const CrewEvent& event, Instant at);
     void take(const WorkerReady& event, Instant at);
     void take(const WorkerDied& event, Instant at);
@@ -160,11 +190,30 @@ private:
     void note_common_steps(const GroupEntered& event);
     void note_incident(Instant at, const std::string& what);
     void start_those_due();
+    void take_place_of_absent(const AgentJoined& event);
+    void tell_progress();
+    void tell_end(Instant at);
 
     // Going on where another coordinator was (live_takeover.cpp).
-    void take_over();
-    void save_found(FoundWorkers found);
-    bool poll_until_saved(FoundWorkers& found);
+    void write(const JournalRecord& record);
+    template <class Order>
+    void tell_crew(Order&& order) {  // unless the coordinator before has told it
+        if (!absent_) std::forward<Order>(order)(crew_);
+    }
+    bool relive();
+    void relive(const Took& record);
+    void relive(const SetOut& record);
+    void relive(const WentOn&) {}
+    void relive(const ToldEnd& record);
+    void relive(const MachineAnswered& record);
+    void relive(const MachineReturned& record);
+    void relive(const TakenOver& record);
+    void await_workers();
+    void leave_past();
+    void take_the_lead();
+    void take_agents(Instant at);
+    void adopt_workers();
+    void rejoin();
 
     // Under a scheduler (live_share.cpp).
     void mind_share(Instant now);
@@ -175,6 +224,8 @@ private:
     void stop_because(const std::string& why);
     bool must_stop();
     std::chrono::milliseconds told_to_stop();
+    void mind_lease();
+    void be_replaced(const std::string& why, Instant at);
     void hear_of_host(Instant now);
     void mind_limits();
     bool may_stop_now();
@@ -232,6 +283,15 @@ private:
     LiveDeaths deaths_;
     std::map<InstanceId, LiveClock::Wall::time_point> to_start_;  // not before then
     kernels::StepReport last_report_;
+
+    bool relives_ = false;  // the run's past
+    bool absent_ = false;   // this coordinator: nobody hears what it orders
+    Instant known_until_;   // the last moment of the past
+    Dollars spent_before_;  // until then
+    std::optional<Instant> taken_over_at_;
+    policies::Plan agreed_plan_;             // that the members are asked to agree to
+    std::set<std::uint32_t> agents_absent_;  // that the coordinator before had
+    std::int32_t places_told_ = 0;
 
     bool stopping_ = false;  // the run is to end; then until when it has time
     bool ending_ = false;    // and the World has been told

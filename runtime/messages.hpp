@@ -20,15 +20,14 @@
 #include "kernels/training_step.hpp"
 #include "policies/plan.hpp"
 #include "runtime/fault.hpp"
+#include "runtime/wire.hpp"
 
 namespace ukemi::runtime {
 
 inline constexpr std::uint32_t protocol_version = 5;
-inline constexpr std::size_t frame_bytes_max = std::size_t{4} << 20;
 // A stranger may send no more than a Hello needs before it has shown the secret.
 inline constexpr std::size_t hello_bytes_max = 64;
 
-using ByteString = std::vector<std::uint8_t>;
 using Secret = std::array<std::uint8_t, 32>;
 
 enum class WorkerPhase : std::uint8_t {

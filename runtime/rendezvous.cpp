@@ -58,15 +58,24 @@ std::optional<Secret> secret_in(std::string_view text) {
     return secret;
 }
 
-// "10.0.0.1:7421,10.0.0.2:7421"; nothing for anything else.
-std::optional<std::vector<SocketAddress>> addresses_in(std::string_view text) {
+struct RendezvousText {
     std::vector<SocketAddress> addresses;
+    std::string news;
+};
+
+// "10.0.0.1:7421,10.0.0.2:7421", and perhaps ",/a/file" in the end; nothing for anything else.
+std::optional<RendezvousText> rendezvous_in(std::string_view text) {
+    RendezvousText found;
     for (;;) {
         const std::size_t end = text.find(',');
-        const auto address = SocketAddress::of_text(text.substr(0, end));
-        if (!address) return std::nullopt;
-        addresses.push_back(*address);
-        if (end == std::string_view::npos) return addresses;
+        const std::string_view part = text.substr(0, end);
+        const bool is_last = end == std::string_view::npos;
+        const bool is_news = is_last && part.starts_with('/') && !found.addresses.empty();
+        const auto address = SocketAddress::of_text(part);
+        if (!address && !is_news) return std::nullopt;
+        if (is_news) found.news = part;
+        if (address) found.addresses.push_back(*address);
+        if (is_last) return found;
         text.remove_prefix(end + 1);
     }
 }
@@ -77,13 +86,13 @@ TakenInvitation invitation_of(const char* rendezvous, const char* worker, const 
     };
     const auto parsed = secret == nullptr ? std::nullopt : secret_in(secret);
     if (!parsed) return problem(secret_variable, "64 hexadecimal digits");
-    auto addresses = rendezvous == nullptr ? std::nullopt : addresses_in(rendezvous);
-    if (!addresses) return problem(rendezvous_variable, "an address in numbers and a port");
+    auto found = rendezvous == nullptr ? std::nullopt : rendezvous_in(rendezvous);
+    if (!found) return problem(rendezvous_variable, "an address in numbers and a port");
     const auto number = worker == nullptr ? std::nullopt : number_in<std::uint32_t>(worker);
     if (!number) return problem(worker_variable, "a worker's number");
-    const SocketAddress first = addresses->front();
-    addresses->erase(addresses->begin());
-    return {Invitation{first, *number, *parsed, std::move(*addresses)}, {}};
+    const SocketAddress first = found->addresses.front();
+    found->addresses.erase(found->addresses.begin());
+    return {Invitation{first, *number, *parsed, std::move(found->addresses), found->news}, {}};
 }
 
 constexpr std::string_view agent_identity = "ukemi agent";
@@ -117,6 +126,7 @@ bool same_secret(const Secret& left, const Secret& right) {
 std::vector<std::string> environment_of(const Invitation& invitation) {
     std::string addresses = invitation.address.text();
     for (const SocketAddress& other : invitation.others) addresses += "," + other.text();
+    if (!invitation.news.empty()) addresses += "," + invitation.news;
     std::string secret;
     for (const std::uint8_t byte : invitation.secret) secret += fmt::format("{:02x}", byte);
     return {fmt::format("{}={}", rendezvous_variable, addresses),

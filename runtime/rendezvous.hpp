@@ -38,6 +38,7 @@ struct Invitation {
     std::uint32_t worker = 0;
     Secret secret{};
     std::vector<SocketAddress> others{};  // where the next coordinator may be
+    std::string news{};                   // a file that says where it is; mostly empty
 };
 std::vector<std::string> environment_of(const Invitation& invitation);
 // Takes it out of the environment and wipes the secret there: nothing that the worker starts, and

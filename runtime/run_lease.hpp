@@ -1,30 +1,44 @@
-// run_lease.hpp — which coordinator a live run with agents has, in a file of its folder.
+// run_lease.hpp — which coordinator a live run with agents has, where all of them can see it.
 //
-// The folder of checkpoints says which run it is, which term its coordinator has and which agents
-// have joined (coordinator.json). A coordinator that is gone leaves it there; the next one takes
-// the next term, and workers and agents obey the highest that they have heard of. Two that see the
-// same folder cannot have it at once: it is locked. One that does not see the folder is refused by
-// the workers.
+// A lease says which run it is, which term its coordinator has, which agents have joined, and where
+// that coordinator is. One that is gone leaves it there; the next one takes the next term, and
+// workers and agents obey the highest that they have heard of. There are two kinds, held to the
+// same tests: a file in the run's folder (FolderLease), and an entry of a Redis (RedisLease), which
+// agents can ask for the coordinator's address.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
-
 namespace ukemi::runtime {
+
+// Who wants it.
+struct LeaseClaim {
+    std::uint64_t job = 0;  // job_identity of what the run trains
+    bool goes_on = false;   // with what another coordinator has left, if one has
+    std::string address;    // of its door
+    // What it knows of that run from elsewhere, where the lease itself was lost.
+    std::string known_run{};
+    std::uint32_t known_term = 0;
+};
+
+struct RunLeader {
+    std::string run;
+    std::uint32_t term = 0;
+    std::string address;
+};
+
+// Workers' numbers have room for so many.
+inline constexpr std::uint32_t terms_max = 4095;
+
+std::string drawn_run_name();  // 32 hexadecimal digits
 
 class RunLease {
 public:
-    // Of a run whose job has this identity (job_identity). If the folder has a coordinator.json of
-    // a coordinator that is gone, and `goes_on`, it is the next term of that run, else a new run.
-    // InputError if somebody has it, or the job is another; std::system_error if the machine fails.
-    RunLease(const std::filesystem::path& folder, std::uint64_t job, bool goes_on);
-    // The file goes with a run that has ended, or that has not begun: else a command that came to
-    // nothing would keep the next one from taking over.
-    ~RunLease();
+    virtual ~RunLease() = default;
+    RunLease() = default;
     RunLease(const RunLease&) = delete;
     RunLease& operator=(const RunLease&) = delete;
 
@@ -32,25 +46,24 @@ public:
     std::uint32_t term() const { return term_; }
     bool is_successor() const { return term_ > 1; }
     const std::vector<std::string>& agents() const { return agents_; }  // of the one before
-    void note_agents(const std::vector<std::string>& names);
-    void run_has_ended() { ended_ = true; }  // its agents are dismissed
-    // Whether a coordinator has left its run in this folder.
-    static bool is_left(const std::filesystem::path& folder);
+    // For the next one. std::system_error if that fails now.
+    virtual void note_agents(const std::vector<std::string>& names) = 0;
+    // Its agents are dismissed: the lease goes with the run. It also goes with a run that has not
+    // begun: else a command that came to nothing would keep the next one from taking over.
+    void run_has_ended() { ended_ = true; }
+    // Why it is another's by now; nothing as long as it is not.
+    virtual std::optional<std::string> lost_to() { return std::nullopt; }
+    // What is the matter with where it is kept, once.
+    virtual std::optional<std::string> take_problem() { return std::nullopt; }
+
+protected:
+    bool goes_with_us() const { return ended_ || !is_successor(); }
+    std::string run_ = drawn_run_name();
+    std::uint32_t term_ = 1;
+    std::vector<std::string> agents_;
 
 private:
-    void read();
-    bool is_ours() const;  // and not a later coordinator's, where locks do not hold
-    void write() const;
-    std::filesystem::path file_;
-    FileDescriptor lock_;
-    std::string run_;
-    std::uint32_t term_ = 1;
-    std::uint64_t job_;
-    std::vector<std::string> agents_;
     bool ended_ = false;
 };
-
-// The newest checkpoint of a folder; empty if it has none.
-std::filesystem::path newest_checkpoint(const std::filesystem::path& folder);
 
 }  // namespace ukemi::runtime

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <system_error>
 #include <thread>
@@ -25,6 +26,7 @@ using namespace std::chrono_literals;
 
 constexpr auto welcome_time = 30s;
 constexpr auto rejoin_pause = 100ms;
+constexpr auto doubt_after = 2s;  // the coordinator pings every second
 constexpr auto rejoin_answer_time = 2s;
 constexpr auto rejoin_connect_time = 2s;
 // At the end, for the last words to leave; the coordinator has its own deadline.
@@ -128,7 +130,8 @@ void WorkerLink::serve(const Welcome& welcome) {
             send(Heartbeat{activity()});
             next_heartbeat = now + interval;
         }
-        if (exchange_bytes(next_heartbeat) && now - heard_ <= silence_max) continue;
+        const bool doubts = now - heard_ > doubt_after && hear_news();
+        if (exchange_bytes(next_heartbeat) && now - heard_ <= silence_max && !doubts) continue;
         if (finishing_ || !rejoin()) break;
         looked = heard_ = Clock::now();
     }
@@ -163,6 +166,7 @@ bool WorkerLink::rejoin() {
     stand_alone();
     const Moment end = Clock::now() + std::chrono::nanoseconds(tenure_.rejoin_ns);
     while (Clock::now() < end && !finishing_) {
+        hear_news();
         if (try_to_rejoin()) return true;
         if (!invitation_.others.empty()) {  // each in turn
             invitation_.others.push_back(
@@ -172,6 +176,20 @@ bool WorkerLink::rejoin() {
         std::this_thread::sleep_for(rejoin_pause);
     }
     return false;
+}
+
+// Where the agent has found the next coordinator, if it has: true if that is elsewhere, and new.
+bool WorkerLink::hear_news() {
+    if (invitation_.news.empty()) return false;
+    std::ifstream file(invitation_.news);
+    std::string line;
+    std::getline(file, line);
+    const auto address = SocketAddress::of_text(line);
+    if (!address || std::exchange(heard_of_, line) == line) return false;
+    if (line == invitation_.address.text()) return false;
+    invitation_.others.insert(invitation_.others.begin(), invitation_.address);
+    invitation_.address = *address;
+    return true;
 }
 
 bool WorkerLink::try_to_rejoin() {

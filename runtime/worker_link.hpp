@@ -71,7 +71,8 @@ private:
     };
     void obey(Message message);
     void heed(const Tenure& tenure);
-    bool rejoin();         // false: nobody has come
+    bool rejoin();  // false: nobody has come
+    bool hear_news();
     bool try_to_rejoin();  // one coordinator, who may be the wrong one
     void stand_alone();
     void inject(Fault fault);
@@ -81,6 +82,7 @@ private:
     Activity activity() const;
     bool exchange_bytes(Moment until);
 
+    std::string heard_of_;  // where a coordinator is said to be
     Invitation invitation_;
     Tenure tenure_;                   // its run is empty: the worker ends with its connection
     bool refuses_ = false;            // who has just answered

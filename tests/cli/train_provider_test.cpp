@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/rng.hpp"
 #include "tests/cli/agents_rig.hpp"
 
 namespace ukemi {
@@ -111,6 +113,11 @@ Told told_in(const std::string& decisions) {
     return told;
 }
 
+int provider_kills() {
+    const char* const given = std::getenv("UKEMI_TAKEOVER_KILLS");
+    return given == nullptr ? 2 : std::atoi(given);
+}
+
 bool machine_is_left(const AgentsRig& rig) {
     return std::ranges::any_of(names_in(rig.folder()),
                                [](const auto& name) { return name.starts_with("machine-"); });
@@ -197,6 +204,53 @@ TEST_CASE("ukemi replay --provider-log: the same notices, decisions and bill as 
     CHECK(live.plans.size() >= 2);
     CHECK(live.notices.size() == 1);
     CHECK(told_in(decisions_in(rig.folder() / "again")) == live);
+}
+
+TEST_CASE("ukemi train --provider: a successor has the machines, and asks for none twice",
+          "[cli][live][chaos]") {
+    const AgentsRig rig(without_end, 1, 2);
+    write_provider(rig);
+    auto run = train_provided(rig, {"--policies", "follow_capacity+spot_only"});
+    lose_one_of_two(rig, *run);
+    RandomStream random(23, "provided takeovers");
+    for (int kill = 0; kill < provider_kills(); ++kill) {
+        CAPTURE(kill);
+        std::this_thread::sleep_for(std::chrono::milliseconds(random.integer(0, 60)));
+        run->send(SIGKILL);
+        run->wait();
+        run = train_provided(
+            rig, {"--policies", "follow_capacity+spot_only", "--resume", "out-checkpoints"});
+        await_words(*run, random.chance(0.5) ? "took over 2 workers" : "2 workers train");
+    }
+    await_words(*run, "2 workers train");
+    run->send(SIGTERM);
+    const Ran ran = run->wait();
+    INFO(ran.err);
+    CHECK(ran.code == 1);
+    const auto events = provider_log(rig);
+    CHECK(count_of(events, "ready") == 3);
+    CHECK(cost_of(rig) > 0);
+    CHECK(cost_of(rig) == Approx(cost_by_log(events)).epsilon(0).margin(1e-8));
+    std::multiset<std::string> launched;
+    std::set<std::string> released;
+    for (const std::string& line : lines_of(text_in(rig.folder() / "asked"))) {
+        const auto request = nlohmann::json::parse(line);
+        const std::string machine = request.at("machine").get<std::string>();
+        if (request.at("request") == "launch") {
+            launched.insert(machine);
+        } else {
+            released.insert(machine);
+        }
+    }
+    const std::set<std::string> machines(launched.begin(), launched.end());
+    CHECK(launched.size() == machines.size());
+    CHECK(released == machines);
+    CHECK_FALSE(machine_is_left(rig));
+    const auto log = std::filesystem::directory_iterator(rig.folder() / "out/runs")->path();
+    const Ran replayed =
+        run_ukemi(rig.folder(), {"replay-log", (log / "decisions.jsonl").string()});
+    INFO(replayed.err);
+    CHECK(replayed.code == 0);
 }
 
 TEST_CASE("ukemi train --budget: the run has saved and ended before it is spent", "[cli][live]") {

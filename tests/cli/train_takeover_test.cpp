@@ -40,6 +40,11 @@ int kills_wanted() {
     return given == nullptr ? 4 : std::atoi(given);
 }
 
+nlohmann::json live_json_in(const fs::path& out) {
+    return nlohmann::json::parse(
+        text_in(fs::directory_iterator(out / "runs")->path() / "live.json"));
+}
+
 // "the model is saved, all 812 steps of it"
 std::int64_t steps_saved(const std::string& said) {
     const std::string before = "the model is saved, all ";
@@ -53,7 +58,14 @@ std::int64_t steps_saved(const std::string& said) {
 TEST_CASE("ukemi train: a killed coordinator's successor goes on with its workers, bit for bit",
           "[cli][live][chaos]") {
     const AgentsRig rig(without_end, workers, workers);
-    auto run = rig.train("first");
+    // Its decisions follow from all gradients since the first.
+    const std::vector<std::string> policies{"--policies",
+                                            "spot_only+checkpoint_on_notice+noise_doubling_batch"};
+    const auto with_policies = [&](std::vector<std::string> words) {
+        words.insert(words.end(), policies.begin(), policies.end());
+        return words;
+    };
+    auto run = rig.start(with_policies(rig.train_words("first")));
     const auto one = rig.agent("one", 1);
     const auto three = rig.agent("three", 3);
     await_words(*run, "4 workers train");
@@ -66,7 +78,7 @@ TEST_CASE("ukemi train: a killed coordinator's successor goes on with its worker
         std::this_thread::sleep_for(std::chrono::milliseconds(random.integer(0, 60)));
         run->send(SIGKILL);
         REQUIRE(run->wait().code == -SIGKILL);
-        run = rig.start(successor_words(rig, fmt::format("next-{}", kill)));
+        run = rig.start(with_policies(successor_words(rig, fmt::format("next-{}", kill))));
         await_words(*run, random.chance(0.5) ? "took over 4 workers" : "4 workers train");
     }
     await_words(*run, "4 workers train");
@@ -79,10 +91,23 @@ TEST_CASE("ukemi train: a killed coordinator's successor goes on with its worker
     CHECK(one->wait().code == 0);
     CHECK(three->wait().code == 0);
     CHECK_FALSE(fs::exists(rig.folder() / "first-checkpoints/coordinator.json"));
+    // Every decision of all coordinators, in one log that says what the policies were shown.
+    const std::string last = fmt::format("next-{}", kills_wanted() - 1);
+    const auto log =
+        fs::directory_iterator(rig.folder() / last / "runs")->path() / "decisions.jsonl";
+    const Ran replayed = run_ukemi(rig.folder(), {"replay-log", log.string()});
+    INFO(replayed.out);
+    CHECK(replayed.code == 0);
+    CHECK_THAT(replayed.out, Catch::Contains(", 0 answered otherwise"));
+    CHECK(live_json_in(rig.folder() / last).at("takeovers").size() ==
+          static_cast<std::size_t>(kills_wanted()));
     const std::int64_t steps = steps_saved(ran.err);
-    write_file(rig.folder() / "s.json", agents_scenario(steps * workers * batch, workers, workers));
-    const Ran home =
-        run_ukemi(rig.folder(), {"train", "s.json", "--time-scale", "100", "--out", "home"});
+    const auto all = nlohmann::json::parse(text_in(rig.folder() / last / "runs.json"));
+    const auto samples = all.at("runs").at(0).at("samples").get<std::int64_t>();
+    CHECK(samples >= steps * workers * batch);
+    write_file(rig.folder() / "s.json", agents_scenario(samples, workers, workers));
+    const Ran home = run_ukemi(
+        rig.folder(), with_policies({"train", "s.json", "--time-scale", "100", "--out", "home"}));
     REQUIRE(home.code == 0);
     CAPTURE(steps);
     const bool same = rig.newest_model("first") == rig.newest_model("home");
@@ -110,30 +135,52 @@ TEST_CASE("ukemi train: a successor at another address finds the workers, too", 
     CHECK(agent->wait().code == 0);
 }
 
-TEST_CASE("ukemi train: a checkpoint that is further than the workers is where a successor begins",
+TEST_CASE("ukemi train: a successor has the bill, the ledger and the hard stops of the one before",
           "[cli][live]") {
-    const AgentsRig rig(without_end, 1, 1);
-    constexpr std::int64_t ahead = 6000;
-    const std::string endless = text_in(rig.folder() / "s.json");
-    write_file(rig.folder() / "s.json", agents_scenario(ahead * batch, 1, 1));
-    REQUIRE(run_ukemi(rig.folder(), {"train", "s.json", "--time-scale", "100", "--out", "ahead"})
-                .code == 0);
-    write_file(rig.folder() / "s.json", endless);
-    auto run = rig.train("first");
-    const auto agent = rig.agent("one", 1);
-    await_words(*run, "1 workers train");
-    run->send(SIGKILL);
-    run->wait();
-    for (const auto& entry : fs::directory_iterator(rig.folder() / "ahead-checkpoints")) {
-        fs::copy(entry.path(), rig.folder() / "first-checkpoints");
+    const AgentsRig rig(without_end, 2, 2);
+    const std::vector<std::string> dear{"--stop-within", "0.5", "--set",
+                                        "/market/spot_price=\"4 USD/h\""};
+    auto run = rig.start([&] {
+        std::vector<std::string> words = rig.train_words("first");
+        words.insert(words.end(), dear.begin(), dear.end());
+        words.insert(words.end(), {"--budget", "1"});
+        return words;
+    }());
+    const auto agent = rig.agent("one", 2);
+    constexpr int takeovers = 2;
+    for (int i = 0; i < takeovers; ++i) {
+        await_words(*run, "2 workers train");
+        run->send(SIGKILL);
+        run->wait();
+        run = rig.start([&] {
+            std::vector<std::string> words = successor_words(rig, "last");
+            words.insert(words.end(), dear.begin(), dear.end());
+            return words;
+        }());
     }
-    run = rig.start(successor_words(rig, "next"));
-    await_words(*run, "1 workers train");
-    CHECK(run->said().find("took over") == std::string::npos);
-    run->send(SIGTERM);
     const Ran ran = run->wait();
-    CHECK(steps_saved(ran.err) > ahead);
+    INFO(ran.err);
+    CHECK(ran.code == 1);
+    CHECK_THAT(ran.err, Catch::Contains("the budget of 1.00 USD would be spent"));
     CHECK(agent->wait().code == 0);
+    const auto all = nlohmann::json::parse(text_in(rig.folder() / "last/runs.json"));
+    const auto& result = all.at("runs").at(0);
+    // Two machines for 4 USD/h each, from the first to the last moment, whoever led the run.
+    const double cost = result.at("cost_usd").get<double>();
+    CHECK(cost < 1);
+    CHECK(cost > 0.8);
+    CHECK(cost == Approx(result.at("held_s").get<double>() * 4 / 3600).epsilon(0).margin(1e-7));
+    const auto live = live_json_in(rig.folder() / "last");
+    REQUIRE(live.at("takeovers").size() == takeovers);
+    double gaps_usd = 0;
+    for (const auto& one : live.at("takeovers")) {
+        CHECK(one.at("cost_usd").get<double>() ==
+              Approx(2 * one.at("gap_s").get<double>() * 4 / 3600).epsilon(0).margin(1e-7));
+        gaps_usd += one.at("cost_usd").get<double>();
+    }
+    CHECK(gaps_usd > 0);
+    CHECK(gaps_usd < result.at("transition_usd").get<double>());
+    CHECK(result.at("useful_usd").get<double>() > 0);
 }
 
 TEST_CASE("ukemi train: a successor without workers goes on from the newest checkpoint",
@@ -221,7 +268,10 @@ TEST_CASE("ukemi train: two coordinators of one run, and what is no run, are ref
     const std::string left = text_in(rig.folder() / "first-checkpoints/coordinator.json");
     std::vector<std::string> provided = successor_words(rig, "next");
     provided.insert(provided.end(), {"--provider", "command:./p"});
-    refused(provided, "--provider: the machines of the coordinator before are not known");
+    refused(provided, "--provider: the run that was left there has none: expected none");
+    std::vector<std::string> faster = successor_words(rig, "next");
+    *std::ranges::find(faster, "100") = "101";
+    refused(faster, "first-checkpoints: the run that was left there has another scenario");
     std::vector<std::string> other = successor_words(rig, "next");
     other.insert(other.end(), {"--seed", "4"});
     refused(other, "coordinator.json: at /job: is of another training");

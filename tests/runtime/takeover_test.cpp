@@ -8,7 +8,6 @@
 
 #include "runtime/agent.hpp"
 #include "runtime/rendezvous.hpp"
-#include "runtime/run_lease.hpp"
 #include "runtime/worker_process.hpp"
 #include "tests/runtime/crew_rig.hpp"
 
@@ -186,37 +185,6 @@ TEST_CASE("an agent keeps its workers for the next coordinator of its run alone"
     CHECK(keeper.await<AgentWorkers>().run == this_run);
     keeper.send(Dismissal{});
     agent.join();
-}
-
-TEST_CASE("the lease of a run: terms grow, and one command has it", "[live]") {
-    const ScratchFolder scratch;
-    const std::filesystem::path file = scratch.path() / "coordinator.json";
-    {
-        RunLease first(scratch.path(), 5, true);
-        CHECK(first.term() == 1);
-        CHECK_FALSE(first.is_successor());
-        first.note_agents({"a", "b"});
-        CHECK_THROWS_AS(RunLease(scratch.path(), 5, true), InputError);
-        std::filesystem::copy_file(file, scratch.path() / "kept");
-    }
-    CHECK_FALSE(std::filesystem::exists(file));              // nothing had begun
-    std::filesystem::rename(scratch.path() / "kept", file);  // killed
-    std::string run;
-    {
-        const RunLease second(scratch.path(), 5, true);
-        run = second.run();
-        CHECK(second.term() == 2);
-        CHECK(second.agents() == std::vector<std::string>{"a", "b"});
-    }
-    CHECK(std::filesystem::exists(file));  // what came to nothing takes nothing away
-    CHECK_THROWS_AS(RunLease(scratch.path(), 6, true), InputError);
-    {
-        RunLease third(scratch.path(), 5, true);
-        CHECK(third.run() == run);
-        CHECK(third.term() == 3);
-        third.run_has_ended();
-    }
-    CHECK_FALSE(std::filesystem::exists(file));
 }
 
 }  // namespace ukemi::runtime

@@ -1,4 +1,4 @@
-#include "runtime/run_lease.hpp"
+#include "runtime/folder_lease.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,22 +13,15 @@
 #include "base/input_error.hpp"
 #include "base/read_file.hpp"
 #include "runtime/rendezvous.hpp"
+#include "runtime/run_journal.hpp"
 
 namespace ukemi::runtime {
 
 namespace {
 
 constexpr const char* lease_name = "coordinator.json";
-constexpr std::int64_t terms_max = 4095;  // worker's numbers have room for so many
 
 std::string hexadecimal(std::uint64_t number) { return fmt::format("{:016x}", number); }
-
-std::string drawn_name() {
-    std::string name;
-    const Secret random = random_secret();
-    for (std::size_t i = 0; i < 16; ++i) name += fmt::format("{:02x}", random[i]);
-    return name;
-}
 
 // Where a file system has no locks, the terms alone must do.
 FileDescriptor locked(const std::filesystem::path& folder) {
@@ -40,34 +33,44 @@ FileDescriptor locked(const std::filesystem::path& folder) {
 
 }  // namespace
 
-RunLease::RunLease(const std::filesystem::path& folder, std::uint64_t job, bool goes_on)
-    : file_(folder / lease_name), lock_(locked(folder)), run_(drawn_name()), job_(job) {
-    if (goes_on && std::filesystem::exists(file_)) read();
+std::string drawn_run_name() {
+    std::string name;
+    const Secret random = random_secret();
+    for (std::size_t i = 0; i < 16; ++i) name += fmt::format("{:02x}", random[i]);
+    return name;
+}
+
+FolderLease::FolderLease(const std::filesystem::path& folder, const LeaseClaim& claim)
+    : file_(folder / lease_name), lock_(locked(folder)), claim_(claim) {
+    if (claim.goes_on && std::filesystem::exists(file_)) {
+        read();
+    } else {
+        remove_journals(folder);  // of a run that is over
+    }
     write();
 }
 
-bool RunLease::is_left(const std::filesystem::path& folder) {
-    return std::filesystem::exists(folder / lease_name);
-}
-
-RunLease::~RunLease() {
+FolderLease::~FolderLease() {
     std::error_code ignored;
-    if ((ended_ || !is_successor()) && is_ours()) std::filesystem::remove(file_, ignored);
+    if (!goes_with_us() || !is_ours()) return;
+    std::filesystem::remove(file_, ignored);
+    remove_journals(file_.parent_path());
 }
 
-void RunLease::read() {
+void FolderLease::read() {
     ConfigReader reader = ConfigReader::from_file(file_);
     run_ = reader.text("run");
     if (run_.size() != 32) reader.fail("run", "expected 32 hexadecimal digits");
     term_ = static_cast<std::uint32_t>(reader.integer("term", 1, terms_max - 1)) + 1;
-    if (reader.text("job") != hexadecimal(job_)) {
+    reader.text("address");
+    if (reader.text("job") != hexadecimal(claim_.job)) {
         reader.fail("job", "is of another training: script, data, model, optimiser or seed differ");
     }
     agents_ = reader.texts("agents");
     reader.finish();
 }
 
-bool RunLease::is_ours() const {
+bool FolderLease::is_ours() const {
     try {
         ConfigReader reader = ConfigReader::from_file(file_);
         return reader.text("run") == run_ && reader.integer("term", 1, terms_max) == term_;
@@ -76,15 +79,26 @@ bool RunLease::is_ours() const {
     }
 }
 
-void RunLease::write() const {
-    const nlohmann::ordered_json lease{
-        {"run", run_}, {"term", term_}, {"job", hexadecimal(job_)}, {"agents", agents_}};
+void FolderLease::write() const {
+    const nlohmann::ordered_json lease{{"run", run_},
+                                       {"term", term_},
+                                       {"address", claim_.address},
+                                       {"job", hexadecimal(claim_.job)},
+                                       {"agents", agents_}};
     write_file_atomically(file_, lease.dump(1) + "\n");
 }
 
-void RunLease::note_agents(const std::vector<std::string>& names) {
+void FolderLease::note_agents(const std::vector<std::string>& names) {
     agents_ = names;
     if (is_ours()) write();
+}
+
+std::optional<RunLeader> FolderLease::leader(const std::filesystem::path& folder) {
+    if (!std::filesystem::exists(folder / lease_name)) return std::nullopt;
+    ConfigReader reader = ConfigReader::from_file(folder / lease_name);
+    return RunLeader{reader.text("run"),
+                     static_cast<std::uint32_t>(reader.integer("term", 1, terms_max)),
+                     reader.text("address")};
 }
 
 std::filesystem::path newest_checkpoint(const std::filesystem::path& folder) {
