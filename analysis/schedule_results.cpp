@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "analysis/scenario_folder.hpp"
+#include "analysis/schedule_columns.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "records/varied_columns.hpp"
@@ -26,7 +27,12 @@ public:
     explicit TimesAlone(const scenarios::ScheduleScenario& scenario) : scenario_(scenario) {}
     std::optional<Duration> of(const sim::SharingJob& job) {
         const auto ask = [&] { return sim::time_alone(scenario_.cluster, scenario_.round, job); };
-        if (job.application == nullptr) return ask();
+        if (job.application == nullptr && !job.controlled) return ask();
+        if (job.controlled) {
+            const auto known = controlled_.find(job.controlled.get());
+            if (known != controlled_.end()) return known->second;
+            return controlled_[job.controlled.get()] = ask();
+        }
         const std::tuple key{job.application, job.batch, job.gpus};
         const auto known = known_.find(key);
         if (known != known_.end()) return known->second;
@@ -38,6 +44,7 @@ private:
     std::map<std::tuple<const traces::Application*, std::int64_t, std::int32_t>,
              std::optional<Duration>>
         known_;
+    std::map<const sim::ControlledJob*, std::optional<Duration>> controlled_;
 };
 
 void add_outcome(const scenarios::ScheduleScenario& scenario, TimesAlone& alone,
@@ -99,7 +106,7 @@ ScheduledRun run_of(const scenarios::ScheduleScenario& scenario, TimesAlone& alo
     run.cluster = &scenario.cluster;
     run.scheduler = scheduler.name();
     sim::ScheduledWorkload workload = scenario.workload();
-    workload.keeps_spans = keeps_spans;
+    workload.keeps_spans = workload.keeps_logs = keeps_spans;
     run.outcome = sim::run_schedule(workload, scheduler);
     run.jobs.resize(scenario.jobs.size());
     for (std::size_t i = 0; i < run.jobs.size(); ++i) {
@@ -274,7 +281,7 @@ std::string schedules_table(const scenarios::ScheduleScenario& first,
             text += fmt::format("  {}\n", one_line(records::variant_label(run.varied)));
         }
     }
-    return text + ledgers_table(runs) +
+    return text + ledgers_table(runs) + losses_table(runs) +
            "\nTimes from arrival to end; restarts a job; ratio: that time over what an equal part "
            "of the\ncluster would give, in the mean and at worst, and Jain's index of it; late: "
            "after the deadline,\nor refused.\n";
@@ -315,6 +322,8 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
     for (const std::string_view cause : records::cause_names()) {
         columns.push_back(fmt::format("{}_gpu_s", cause));
     }
+    name_phase_columns(columns);
+    name_controlled_columns(columns);
     CsvWriter csv(columns);
     const auto add_known = [&](const std::optional<double>& value) {
         value ? csv.add(*value) : csv.add("");
@@ -337,6 +346,8 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
                                           : "");
             csv.add(one.outcome.losses).add(to_dollars(one.outcome.cost));
             for (const Int128 time : one.outcome.gpu_time) csv.add(static_cast<double>(time) / 1e9);
+            add_phase_fields(csv, one);
+            add_controlled_fields(csv, one);
             csv.end_row();
         }
     }
@@ -362,15 +373,16 @@ plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& do
                                     const scenarios::ScheduleScenario& first,
                                     std::span<const ScheduledRun> runs,
                                     const plots::FigureOptions& options) {
-    const ScenarioFiles files{.command = "schedule",
-                              .resolved = first.resolved,
-                              .scenario_file = document.file,
-                              .varied = document.varied,
-                              .files = {{"schedule.csv", schedules_csv(runs)},
-                                        {"jobs.csv", scheduled_jobs_csv(runs)},
-                                        {"spans.csv", spans_csv(runs)},
-                                        {"schedule.json", schedules_json(first, runs)}},
-                              .figures = read_scheduled};
+    ScenarioFiles files{.command = "schedule",
+                        .resolved = first.resolved,
+                        .scenario_file = document.file,
+                        .varied = document.varied,
+                        .files = {{"schedule.csv", schedules_csv(runs)},
+                                  {"jobs.csv", scheduled_jobs_csv(runs)},
+                                  {"spans.csv", spans_csv(runs)},
+                                  {"schedule.json", schedules_json(first, runs)}},
+                        .figures = read_scheduled};
+    add_decision_logs(runs, files.files);
     return write_scenario_folder(folder, files, options);
 }
 

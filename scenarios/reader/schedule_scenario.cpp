@@ -10,6 +10,8 @@
 
 #include "base/complaint_list.hpp"
 #include "base/plain_text.hpp"
+#include "scenarios/reader/controlled_jobs.hpp"
+#include "scenarios/reader/job_pauses.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
 #include "schedulers/multiple_choice.hpp"
 #include "traces/workload_file.hpp"
@@ -56,17 +58,6 @@ std::vector<std::int64_t> read_type_speeds(ConfigReader& section,
     return speeds;
 }
 
-sim::SaveRule read_saves(ConfigReader& section, const sim::SaveRule& otherwise) {
-    auto config = section.object_if_present("checkpoint");
-    if (!config) return otherwise;
-    sim::SaveRule rule;
-    rule.every = bounded_time(*config, "every", config->duration("every"));
-    if (rule.every <= Duration{}) config->fail("every", "expected more than zero");
-    rule.takes = bounded_time(*config, "takes", config->duration("takes", Duration{}));
-    config->finish();
-    return rule;
-}
-
 // "steps", of a job of the scenario of steps that is the network: in place of a service time.
 void read_linked_steps(ConfigReader& section, ScheduleScenario& scenario, sim::SharingJob& job) {
     constexpr std::int64_t steps_most = 1'000'000'000'000;
@@ -96,11 +87,9 @@ void read_linked_steps(ConfigReader& section, ScheduleScenario& scenario, sim::S
     job.service = nanoseconds(static_cast<std::int64_t>(service));
 }
 
-sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration restart,
-                         const sim::SaveRule& saves, ScheduleScenario& scenario) {
-    sim::SharingJob job;
-    job.name = section.text("name", fmt::format("job-{}", number));
-    job.arrival = Instant::at(bounded_time(section, "arrival", section.duration("arrival", {})));
+// How long it takes, on how many GPUs.
+void read_service(ConfigReader& section, const JobPauses& pauses, ScheduleScenario& scenario,
+                  sim::SharingJob& job) {
     job.speeds = read_speeds(section);
     const auto most = static_cast<std::int64_t>(job.speeds.size()) - 1;
     job.gpus = static_cast<std::int32_t>(
@@ -112,21 +101,31 @@ sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration res
         job.service = bounded_time(section, "service", section.duration("service"));
         if (job.service <= Duration{}) section.fail("service", "expected more than zero");
     }
+    job.speed_of_group = read_type_speeds(section, scenario.cluster);
+    set_pauses(read_pauses(section, pauses, scenario.ignored), {}, job);
+}
+
+sim::SharingJob read_job(ConfigReader& section, std::size_t number, const JobPauses& pauses,
+                         ScheduleScenario& scenario) {
+    sim::SharingJob job;
+    job.name = section.text("name", fmt::format("job-{}", number));
+    job.arrival = Instant::at(bounded_time(section, "arrival", section.duration("arrival", {})));
     if (section.has("deadline")) {
         job.deadline = Instant::at(bounded_time(section, "deadline", section.duration("deadline")));
     }
-    job.speed_of_group = read_type_speeds(section, scenario.cluster);
-    job.restart = restart;
-    job.saves = read_saves(section, saves);
+    if (section.has("scenario")) {
+        read_controlled_job(section, pauses, scenario, job);
+    } else {
+        read_service(section, pauses, scenario, job);
+    }
     section.finish();
     return job;
 }
 
-void read_jobs_by_hand(ConfigReader& root, Duration restart, const sim::SaveRule& saves,
-                       ScheduleScenario& scenario) {
+void read_jobs_by_hand(ConfigReader& root, const JobPauses& pauses, ScheduleScenario& scenario) {
     std::set<std::string> names;
     for (ConfigReader& section : root.objects("jobs")) {
-        scenario.jobs.push_back(read_job(section, scenario.jobs.size(), restart, saves, scenario));
+        scenario.jobs.push_back(read_job(section, scenario.jobs.size(), pauses, scenario));
         if (!names.insert(scenario.jobs.back().name).second) {
             section.fail("name", fmt::format("{} stands there twice",
                                              ukemi::quoted(scenario.jobs.back().name)));
@@ -157,8 +156,8 @@ std::vector<traces::MeasuredFolder> read_measured_folders(ConfigReader& section,
 }
 
 // Files lie beside the scenario, or where their paths say.
-void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
-                        const sim::SaveRule& saves, ScheduleScenario& scenario) {
+void read_recorded_jobs(ConfigReader& section, const JobPauses& pauses,
+                        ScheduleScenario& scenario) {
     const fs::path folder = fs::path(section.file()).parent_path();
     std::vector<fs::path> files = {folder / section.text("workload")};
     if (section.has("merged_with")) {
@@ -194,8 +193,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
         job.service = row.service;
         job.deadline = Instant::at(row.deadline);
         job.batch = row.batch;
-        job.restart = restart.value_or(Duration{});
-        job.saves = saves;
+        set_pauses(pauses, {}, job);
         if (row.application.empty()) continue;
         if (!scenario.tables) {
             section.fail("workload", fmt::format("job {} names an application: expected \"tables\" "
@@ -208,7 +206,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
                          fmt::format("there is no application {}; there is {}",
                                      ukemi::quoted(row.application), scenario.tables->names()));
         }
-        job.restart = restart.value_or(job.application->restart);
+        set_pauses(pauses, job.application->restart, job);
         if (!scenario.batches) continue;
         const auto recorded = scenario.batches->find(row.name);
         if (recorded == scenario.batches->end()) {
@@ -221,8 +219,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
 }
 
 // By the generator that `ukemi fit --jobs` set to a record.
-void read_generated_jobs(ConfigReader config, Duration restart, const sim::SaveRule& saves,
-                         ScheduleScenario& scenario) {
+void read_generated_jobs(ConfigReader config, const JobPauses& pauses, ScheduleScenario& scenario) {
     const fs::path file = scenario.file.parent_path() / config.text("workload");
     const Duration length = bounded_time(config, "length", config.duration("length"));
     constexpr double rate_most = 1000;
@@ -245,27 +242,23 @@ void read_generated_jobs(ConfigReader config, Duration restart, const sim::SaveR
         job.arrival = Instant::at(row.arrival);
         job.gpus = row.gpus;
         job.service = row.service;
-        job.restart = restart;
-        job.saves = saves;
+        set_pauses(pauses, {}, job);
     }
     if (scenario.jobs.empty()) config.fail("length", "no job came in it: expected a longer one");
 }
 
 void read_jobs(ConfigReader& root, ScheduleScenario& scenario) {
-    std::optional<Duration> restart;
-    if (root.has("restart")) restart = bounded_time(root, "restart", root.duration("restart"));
-    const sim::SaveRule saves = read_saves(root, {});
+    const JobPauses pauses = read_pauses(root, {}, scenario.ignored);
     if (root.is_object("jobs")) {
         ConfigReader section = root.object("jobs");
         if (section.has("generate")) {
-            read_generated_jobs(section.object("generate"), restart.value_or(Duration{}), saves,
-                                scenario);
+            read_generated_jobs(section.object("generate"), pauses, scenario);
             section.finish();
         } else {
-            read_recorded_jobs(section, restart, saves, scenario);
+            read_recorded_jobs(section, pauses, scenario);
         }
     } else {
-        read_jobs_by_hand(root, restart.value_or(Duration{}), saves, scenario);
+        read_jobs_by_hand(root, pauses, scenario);
     }
     if (scenario.jobs.empty()) root.fail("jobs", "expected at least one job");
     const auto& groups = scenario.cluster.groups;
@@ -374,11 +367,16 @@ void check_scheduler(ConfigReader& section, const schedulers::SchedulerEntry& en
             section.fail("name", fmt::format("{} asks for a deadline of every job, {} has none",
                                              entry.name, ukemi::quoted(job.name)));
         }
+        if (entry.divides && job.controlled) {
+            section.fail("name", fmt::format("{} gives parts of GPUs, which a job with a "
+                                             "\"scenario\" of its own cannot use",
+                                             entry.name));
+        }
         if (entry.one_gpu_each && job.gpus != 1) {
             section.fail("name", fmt::format("{} is for jobs of one GPU, {} asks for {}",
                                              entry.name, ukemi::quoted(job.name), job.gpus));
         }
-        if (entry.divides && job.restart > Duration{}) {
+        if (entry.divides && (job.restart > Duration{} || job.transition)) {
             section.fail("name", fmt::format("{} gives parts of GPUs, which it changes all the "
                                              "time: expected \"restart\": \"0 s\"",
                                              entry.name));
@@ -427,6 +425,7 @@ void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
     if (root.has("$schema")) root.text("$schema");  // for editors
     scenario.cluster.seed = static_cast<std::uint64_t>(
         root.integer("seed", 0, std::numeric_limits<std::int64_t>::max(), 1));
+    scenario.ignored = read_ignored(root);
     read_shared_cluster(root, scenario.file, GroupKeys::with_markets, scenario.cluster);
     read_network(root, scenario);
     if (root.has("round")) {
@@ -434,6 +433,7 @@ void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
         if (scenario.round <= Duration{}) root.fail("round", "expected more than zero");
     }
     read_jobs(root, scenario);
+    leave_out(scenario.ignored, scenario);
     check_rounds(root, scenario);
     read_schedulers(root, scenario);
     root.finish();
