@@ -45,8 +45,8 @@ struct HeldShare {
 // Saves of a job's state, from which it goes on after a loss. What a start, a stop or a move that
 // was decided takes is in its restart, and loses nothing.
 struct SaveRule {
-    Duration every;    // of computing; zero: never but when it is told of a loss
-    Duration takes;    // it computes nothing meanwhile
+    Duration every;      // of computing; zero: never but when it is told of a loss
+    Duration takes;      // it computes nothing meanwhile
     Duration restore{};  // of a start from a save, where transitions are told apart by phase
 };
 
