@@ -26,6 +26,7 @@ struct SeenJob {
     double arrival_h = 0;
     std::optional<double> took_h;  // nothing: it was refused
     std::optional<double> ratio;
+    std::array<double, records::cause_count> gpu_h{};  // that it held, by cause
 };
 
 struct SeenSpan {
@@ -89,6 +90,10 @@ void read_jobs_table(const std::filesystem::path& file, std::vector<SeenSchedule
     const std::size_t arrival = csv.column("arrival_s");
     const std::size_t completion = csv.column("completion_s");
     const std::size_t ratio = csv.column("finish_time_ratio");
+    std::array<std::size_t, records::cause_count> causes{};
+    for (std::size_t i = 0; i < causes.size(); ++i) {
+        causes[i] = csv.column(fmt::format("{}_gpu_s", records::cause_names()[i]));
+    }
     while (csv.next_row()) {
         SeenSchedule* const own = schedules.of_row();
         if (own == nullptr) continue;
@@ -97,6 +102,9 @@ void read_jobs_table(const std::filesystem::path& file, std::vector<SeenSchedule
         one.arrival_h = to_hours(csv.seconds(arrival));
         if (!csv.field(completion).empty()) one.took_h = to_hours(csv.seconds(completion));
         if (!csv.field(ratio).empty()) one.ratio = real_in(csv, ratio);
+        for (std::size_t i = 0; i < causes.size(); ++i) {
+            one.gpu_h[i] = real_in(csv, causes[i]) / 3600;
+        }
     }
 }
 
@@ -306,6 +314,14 @@ std::optional<plots::MachineUseInput> machine_use(const SeenSchedule& seen,
     return figure;
 }
 
+std::vector<plots::JobHours> job_hours(std::span<const SeenSchedule> all) {
+    std::vector<plots::JobHours> rows;
+    for (const SeenSchedule& seen : all) {
+        for (const SeenJob& job : seen.jobs) rows.push_back({seen.name, job.name, job.gpu_h});
+    }
+    return rows;
+}
+
 }  // namespace
 
 plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
@@ -327,6 +343,7 @@ plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
     for (plots::VariationInput one : {queue_lines(all, gpus), fairness_lines(all)}) {
         if (!one.lines.empty()) input.queues.push_back(std::move(one));
     }
+    input.job_hours = job_hours(all);
     constexpr std::size_t uses_most = 12;
     constexpr std::size_t bars_most = 5'000;
     for (const SeenSchedule& seen : all) {

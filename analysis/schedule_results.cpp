@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "analysis/schedule_columns.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "records/varied_columns.hpp"
@@ -132,6 +133,9 @@ std::string schedules_table(const scenarios::ScheduleScenario& first,
         }
     }
     text += ledgers_table(groups);
+    const bool one_seed = std::ranges::all_of(
+        runs, [&](const ScheduledRun& run) { return run.seed == runs.front().seed; });
+    if (one_seed) text += losses_table(runs);  // by job
     text +=
         "\nTimes from arrival to end; restarts a job; ratio: that time over what an equal part "
         "of the\ncluster would give, in the mean and at worst, and Jain's index of it; late: "
@@ -167,6 +171,8 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
     for (const std::string_view cause : records::cause_names()) {
         columns.push_back(fmt::format("{}_gpu_s", cause));
     }
+    name_phase_columns(columns);
+    name_controlled_columns(columns);
     CsvWriter csv(columns);
     const auto add_known = [&](const std::optional<double>& value) {
         value ? csv.add(*value) : csv.add("");
@@ -190,6 +196,8 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
                                           : "");
             csv.add(one.outcome.losses).add(to_dollars(one.outcome.cost));
             for (const Int128 time : one.outcome.gpu_time) csv.add(static_cast<double>(time) / 1e9);
+            add_phase_fields(csv, one);
+            add_controlled_fields(csv, one);
             csv.end_row();
         }
     }
@@ -220,6 +228,7 @@ plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& do
                   {"spans.csv", spans_csv(runs)},
                   {"schedule.json", schedules_json(first, runs, document.baseline)}},
         .figures = read_scheduled};
+    add_decision_logs(runs, files.files);
     std::ranges::move(more, std::back_inserter(files.files));
     return write_scenario_folder(folder, files, options);
 }

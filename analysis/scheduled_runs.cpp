@@ -24,6 +24,11 @@ public:
     explicit TimesAlone(const scenarios::ScheduleScenario& scenario) : scenario_(scenario) {}
     std::optional<Duration> of(const sim::SharingJob& job) {
         const auto ask = [&] { return sim::time_alone(scenario_.cluster, scenario_.round, job); };
+        if (job.controlled) {
+            const auto known = controlled_.find(job.controlled.get());
+            if (known != controlled_.end()) return known->second;
+            return controlled_[job.controlled.get()] = ask();
+        }
         if (job.application == nullptr) return ask();
         const std::tuple key{job.application, job.batch, job.gpus};
         const auto known = known_.find(key);
@@ -36,6 +41,7 @@ private:
     std::map<std::tuple<const traces::Application*, std::int64_t, std::int32_t>,
              std::optional<Duration>>
         known_;
+    std::map<const sim::ControlledJob*, std::optional<Duration>> controlled_;
 };
 
 namespace {
@@ -200,7 +206,7 @@ SchedulerRuns::~SchedulerRuns() = default;
 ScheduledRun SchedulerRuns::run(std::size_t number, bool keeps_spans) {
     schedulers::Scheduler& scheduler = *scenario_.schedulers[number];
     sim::ScheduledWorkload workload = scenario_.workload();
-    workload.keeps_spans = keeps_spans;
+    workload.keeps_spans = workload.keeps_logs = keeps_spans;
     return summed_up(scheduler.name(), sim::run_schedule(workload, scheduler));
 }
 

@@ -20,15 +20,6 @@ constexpr int causes_width = 1000;
 using Causes = std::array<double, cost_causes.size()>;
 using Markets = std::array<double, bought_markets.size()>;
 
-constexpr std::array<BarFill, cost_causes.size()> cause_fills = {{
-    {colour::blue, "solid 1.0"},
-    {colour::vermillion, "pattern 4"},
-    {colour::orange, "solid 1.0"},
-    {colour::green, "pattern 5"},
-    {colour::light_grey, "solid 1.0"},
-    {colour::black, "pattern 1"},
-}};
-
 struct BoughtPart {
     std::string_view title;
     BarFill fill;

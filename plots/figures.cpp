@@ -21,6 +21,7 @@ bool has_found(const FigureInput& input) { return !input.found.empty(); }
 bool has_queues(const FigureInput& input) { return !input.queues.empty(); }
 bool has_machine_uses(const FigureInput& input) { return !input.machine_uses.empty(); }
 bool has_scaling(const FigureInput& input) { return input.scaling.has_value(); }
+bool has_job_hours(const FigureInput& input) { return !input.job_hours.empty(); }
 bool has_step_parts(const FigureInput& input) { return input.step_parts.has_value(); }
 bool has_transitions(const FigureInput& input) { return !input.transitions.empty(); }
 

@@ -249,6 +249,13 @@ struct MachineUseInput {
     std::vector<Bar> bars;
 };
 
+// What the GPUs did that a job of a shared cluster held.
+struct JobHours {
+    std::string scheduler;  // and what was varied
+    std::string job;
+    std::array<double, cost_causes.size()> by_cause{};
+};
+
 struct FigureInput {
     std::vector<RunPoint> runs;
     std::string intervals_over;  // "6 zones"; empty where nobody said
@@ -266,6 +273,7 @@ struct FigureInput {
     std::optional<StepPartsInput> step_parts;
     std::vector<VariationInput> queues;  // of schedulers, over time; and their fairness
     std::vector<MachineUseInput> machine_uses;
+    std::vector<JobHours> job_hours;
     std::vector<VariationInput> found;  // by searchers, over time
 };
 

@@ -17,6 +17,16 @@ struct BarPart {
     std::size_t column = 0;  // of the table; all parts of a bar stand in neighbouring columns
 };
 
+// Of the ledger's causes, wherever they are bars.
+inline constexpr std::array<BarFill, cost_causes.size()> cause_fills = {{
+    {colour::blue, "solid 1.0"},
+    {colour::vermillion, "pattern 4"},
+    {colour::orange, "solid 1.0"},
+    {colour::green, "pattern 5"},
+    {colour::light_grey, "solid 1.0"},
+    {colour::black, "pattern 1"},
+}};
+
 // What stands at the end of each row's bar.
 struct BarEnd {
     double value = 0;

@@ -81,6 +81,7 @@ public:
     std::int64_t samples_total() const { return samples_total_; }
     bool finished() const { return samples_done_ >= samples_total_; }
     bool awaiting_commit() const { return proposed_; }
+    const Predictor& predictor() const { return *predictor_; }
     bool has_hook(Hook hook) const { return hooks_.has(hook); }
     bool looks_at_ages() const;     // some policy needs Observation::spot_since
     bool looks_at_workers() const;  // some policy needs worker_views

@@ -181,7 +181,7 @@ public:
     void step_takes(Instant, Duration, Duration) override { INVARIANT(false); }
     void lose(Instant, bool) override { INVARIANT(false); }
     bool failed() const override { return job_.failed(); }
-    const sim::CauseTimes& spent(Instant now) override { return model_->spent(now); }
+    const sim::SpentTimes* spent(Instant now) override { return model_->spent(now); }
     Duration remaining(Instant now) const override { return model_->remaining(now); }
     Int128 work_left(Instant now) const override { return model_->work_left(now); }
     Int128 work_in(std::int32_t gpus, Duration time) const override {
@@ -219,15 +219,16 @@ public:
     void hold(Instant now, const sim::HeldShare& held, bool) override {
         settle(now);
         gpus_ = gpus_in(held);
+        spent_ = {};
         samples_at_hold_ = job_.samples();
         steps_since_ = false;
         job_.want(now, gpus_);
     }
     Instant advance(Instant now) override { return noticed(job_.over(), now); }
     Instant completion() const override { return job_.over(); }
-    const sim::CauseTimes& spent(Instant now) override {
+    const sim::SpentTimes* spent(Instant now) override {
         settle(now);
-        return spent_;
+        return &spent_;
     }
     Duration remaining(Instant now) const override {
         return nanoseconds(static_cast<std::int64_t>(left_of(model_->remaining(now).raw())));
@@ -253,7 +254,9 @@ private:
         at_ = now;
         if (gpus_ == 0) return;
         const auto cause = steps_since_ ? records::Cause::useful : records::Cause::transition;
-        spent_[static_cast<std::size_t>(cause)] += time;
+        const Int128 gpu_time = static_cast<Int128>(time.raw()) * gpus_;
+        spent_.by_cause[static_cast<std::size_t>(cause)] += gpu_time;
+        if (!steps_since_) spent_.by_phase[0] += gpu_time;  // a start as a whole
         steps_since_ = job_.samples() > samples_at_hold_;
     }
 
@@ -261,7 +264,7 @@ private:
     std::int64_t samples_at_hold_ = 0;
     bool steps_since_ = false;
     Instant at_;
-    sim::CauseTimes spent_{};
+    sim::SpentTimes spent_;
 };
 
 LiveJobs::LiveJobs(SpecOf spec_of, LiveJobsOptions options)

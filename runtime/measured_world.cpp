@@ -20,7 +20,7 @@ public:
     Instant completion() const override { return real_->completion(); }
     void step_takes(Instant, Duration, Duration) override { INVARIANT(false); }
     void lose(Instant, bool) override { INVARIANT(false); }
-    const sim::CauseTimes& spent(Instant now) override { return real_->spent(now); }
+    const sim::SpentTimes* spent(Instant now) override { return real_->spent(now); }
     bool starting(Instant now) const override { return real_->starting(now); }
 
     Duration remaining(Instant now) const override {

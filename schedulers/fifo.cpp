@@ -18,7 +18,10 @@ public:
         const std::vector<Gang> put_off = held_.resize(cluster.gpus);
         waiting_.insert(waiting_.begin(), put_off.begin(), put_off.end());
     }
-    void completed(JobId job) override { held_.end(job); }
+    void completed(JobId job) override {
+        if (held_.end(job)) return;
+        std::erase_if(waiting_, [&](const Gang& gang) { return gang.id == job; });
+    }
     void arrived(const JobRequest& request) override {
         waiting_.push_back({request.id, request.gpus});
     }

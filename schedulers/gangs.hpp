@@ -28,11 +28,13 @@ public:
         held_.push_back(gang);
         return true;
     }
-    void end(JobId id) {
+    // False: it holds none. A job may end while it has been put off: on machines that leave.
+    bool end(JobId id) {
         const auto gang = std::ranges::find(held_, id, &Gang::id);
-        INVARIANT(gang != held_.end());
+        if (gang == held_.end()) return false;
         free_ += gang->gpus;
         held_.erase(gang);
+        return true;
     }
     // Of so many from now on: those that no longer fit, who started last, in the order of their
     // starts.

@@ -180,13 +180,10 @@ void read_changes(ConfigReader& config, sim::TransitionCosts& costs) {
 
 }  // namespace
 
-void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, sim::JobSpec& job) {
-    auto config = job_config.object_if_present("transition");
-    if (!config) return;
-    for (const std::string_view key : {"restart", "resize", "spawn"}) {
-        if (!job_config.has(key)) continue;
-        job_config.fail(key, "stands beside \"transition\", which says the same in more detail");
-    }
+std::optional<sim::TransitionCosts> read_transition_costs(ConfigReader& section,
+                                                          std::optional<Bytes> model_size) {
+    auto config = section.object_if_present("transition");
+    if (!config) return std::nullopt;
     const bool measured = config->has("costs");
     sim::TransitionCosts costs = measured ? measured_costs(*config) : system_costs(*config);
     static constexpr std::array<std::string_view, 2> scopes{"members", "whole_program"};
@@ -207,6 +204,16 @@ void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, 
         costs.transfer = read_transfer(*config, model_size);
     }
     config->finish();
+    return costs;
+}
+
+void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, sim::JobSpec& job) {
+    auto costs = read_transition_costs(job_config, model_size);
+    if (!costs) return;
+    for (const std::string_view key : {"restart", "resize", "spawn"}) {
+        if (!job_config.has(key)) continue;
+        job_config.fail(key, "stands beside \"transition\", which says the same in more detail");
+    }
     job.transition = std::move(costs);
 }
 

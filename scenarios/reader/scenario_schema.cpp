@@ -245,6 +245,8 @@ constexpr std::array schedule_examples = {
         "jobs": [{"service": "1 h", "speeds": [0, 1]}], "schedulers": [{"name": "srtf"}]})",
     R"({"name": "c", "cluster": {"gpus_per_machine": 8},
         "jobs": {"workload": "jobs.csv"}, "schedulers": [{"name": "fifo"}]})",
+    R"({"name": "d", "cluster": {"gpus_per_machine": 8},
+        "jobs": [{"scenario": "own.json"}], "schedulers": [{"name": "fifo"}]})",
 };
 
 constexpr std::array search_examples = {

@@ -10,6 +10,8 @@
 
 #include "base/complaint_list.hpp"
 #include "base/plain_text.hpp"
+#include "scenarios/reader/controlled_jobs.hpp"
+#include "scenarios/reader/job_pauses.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
 #include "scenarios/reader/trained_jobs.hpp"
 #include "schedulers/multiple_choice.hpp"
@@ -58,17 +60,6 @@ std::vector<std::int64_t> read_type_speeds(ConfigReader& section,
     return speeds;
 }
 
-sim::SaveRule read_saves(ConfigReader& section, const sim::SaveRule& otherwise) {
-    auto config = section.object_if_present("checkpoint");
-    if (!config) return otherwise;
-    sim::SaveRule rule;
-    rule.every = bounded_time(*config, "every", config->duration("every"));
-    if (rule.every <= Duration{}) config->fail("every", "expected more than zero");
-    rule.takes = bounded_time(*config, "takes", config->duration("takes", Duration{}));
-    config->finish();
-    return rule;
-}
-
 // "steps", of a job of the scenario of steps that is the network: in place of a service time.
 void read_linked_steps(ConfigReader& section, ScheduleScenario& scenario, sim::SharingJob& job) {
     constexpr std::int64_t steps_most = 1'000'000'000'000;
@@ -100,8 +91,7 @@ void read_linked_steps(ConfigReader& section, ScheduleScenario& scenario, sim::S
 
 // What all jobs have unless they say otherwise.
 struct JobDefaults {
-    std::optional<Duration> restart;
-    sim::SaveRule saves;
+    JobPauses pauses;
     TrainedJobs* trained = nullptr;
     std::size_t trains = 0;
 };
@@ -124,20 +114,16 @@ void read_trained_work(ConfigReader& section, std::size_t trains, const JobDefau
         section.fail("speeds", "what it trains says how fast it is: expected no \"speeds\"");
     }
     defaults.trained->set_work(section, trains, samples, scenario.cluster.gpus(), job);
-    job.restart = defaults.restart.value_or(defaults.trained->restart_of(trains));
 }
 
-sim::SharingJob read_job(ConfigReader& section, std::size_t number, const JobDefaults& defaults,
-                         ScheduleScenario& scenario) {
-    sim::SharingJob job;
-    job.name = section.text("name", fmt::format("job-{}", number));
-    job.arrival = Instant::at(bounded_time(section, "arrival", section.duration("arrival", {})));
+// How long it takes, on how many GPUs.
+void read_service(ConfigReader& section, const JobDefaults& defaults, ScheduleScenario& scenario,
+                  sim::SharingJob& job) {
     job.speeds = read_speeds(section);
     const auto most = static_cast<std::int64_t>(job.speeds.size()) - 1;
     job.gpus = static_cast<std::int32_t>(
         section.integer("gpus", 1, gpus_most, std::max(most, std::int64_t{1})));
     if (most > 0 && job.gpus > most) section.fail("gpus", "expected a speed for so many GPUs");
-    job.restart = defaults.restart.value_or(Duration{});
     const bool trains_own = section.has("trains");
     const std::size_t trains = trains_own ? defaults.trained->read(section) : defaults.trains;
     if (section.has("steps")) {
@@ -148,11 +134,24 @@ sim::SharingJob read_job(ConfigReader& section, std::size_t number, const JobDef
         job.service = bounded_time(section, "service", section.duration("service"));
         if (job.service <= Duration{}) section.fail("service", "expected more than zero");
     }
+    job.speed_of_group = read_type_speeds(section, scenario.cluster);
+    const Duration start = trains > 0 ? defaults.trained->restart_of(trains) : Duration{};
+    set_pauses(read_pauses(section, defaults.pauses, scenario.ignored), start, job);
+}
+
+sim::SharingJob read_job(ConfigReader& section, std::size_t number, const JobDefaults& defaults,
+                         ScheduleScenario& scenario) {
+    sim::SharingJob job;
+    job.name = section.text("name", fmt::format("job-{}", number));
+    job.arrival = Instant::at(bounded_time(section, "arrival", section.duration("arrival", {})));
     if (section.has("deadline")) {
         job.deadline = Instant::at(bounded_time(section, "deadline", section.duration("deadline")));
     }
-    job.speed_of_group = read_type_speeds(section, scenario.cluster);
-    job.saves = read_saves(section, defaults.saves);
+    if (section.has("scenario")) {
+        read_controlled_job(section, defaults.pauses, scenario, job);
+    } else {
+        read_service(section, defaults, scenario, job);
+    }
     section.finish();
     return job;
 }
@@ -220,8 +219,8 @@ void read_counted_steps(ConfigReader& section, const traces::WorkloadRow& row,
 }
 
 // Files lie beside the scenario, or where their paths say.
-void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
-                        const sim::SaveRule& saves, ScheduleScenario& scenario) {
+void read_recorded_jobs(ConfigReader& section, const JobPauses& pauses,
+                        ScheduleScenario& scenario) {
     const fs::path folder = fs::path(section.file()).parent_path();
     std::vector<fs::path> files = {folder / section.text("workload")};
     if (section.has("merged_with")) {
@@ -269,8 +268,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
         job.service = row.service;
         job.deadline = Instant::at(row.deadline);
         job.batch = row.batch;
-        job.restart = restart.value_or(Duration{});
-        job.saves = saves;
+        set_pauses(pauses, {}, job);
         if (!row.kind.empty()) read_counted_steps(section, row, rates, scenario.cluster, job);
         if (row.application.empty()) continue;
         if (!scenario.tables) {
@@ -284,7 +282,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
                          fmt::format("there is no application {}; there is {}",
                                      ukemi::quoted(row.application), scenario.tables->names()));
         }
-        job.restart = restart.value_or(job.application->restart);
+        set_pauses(pauses, job.application->restart, job);
         job.predictor = predictor;
         if (!scenario.batches) continue;
         const auto recorded = scenario.batches->find(row.name);
@@ -298,8 +296,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
 }
 
 // By the generator that `ukemi fit --jobs` set to a record.
-void read_generated_jobs(ConfigReader config, Duration restart, const sim::SaveRule& saves,
-                         ScheduleScenario& scenario) {
+void read_generated_jobs(ConfigReader config, const JobPauses& pauses, ScheduleScenario& scenario) {
     const fs::path file = scenario.file.parent_path() / config.text("workload");
     const Duration length = bounded_time(config, "length", config.duration("length"));
     constexpr double rate_most = 1000;
@@ -322,14 +319,13 @@ void read_generated_jobs(ConfigReader config, Duration restart, const sim::SaveR
         job.arrival = Instant::at(row.arrival);
         job.gpus = row.gpus;
         job.service = row.service;
-        job.restart = restart;
-        job.saves = saves;
+        set_pauses(pauses, {}, job);
     }
     if (scenario.jobs.empty()) config.fail("length", "no job came in it: expected a longer one");
 }
 
 // Jobs of a file or a generator, each as long on its GPUs as they say.
-void train_all(ConfigReader& root, std::size_t trains, std::optional<Duration> restart,
+void train_all(ConfigReader& root, std::size_t trains, const JobPauses& pauses,
                const TrainedJobs& trained, ScheduleScenario& scenario) {
     if (trains == 0) return;
     for (sim::SharingJob& job : scenario.jobs) {
@@ -337,29 +333,26 @@ void train_all(ConfigReader& root, std::size_t trains, std::optional<Duration> r
             root.fail("trains", "these jobs are of measured applications: expected none");
         }
         trained.set_work(root, trains, {}, scenario.cluster.gpus(), job);
-        job.restart = restart.value_or(trained.restart_of(trains));
+        set_pauses(pauses, trained.restart_of(trains), job);
     }
 }
 
 void read_jobs(ConfigReader& root, ScheduleScenario& scenario) {
-    std::optional<Duration> restart;
-    if (root.has("restart")) restart = bounded_time(root, "restart", root.duration("restart"));
-    const sim::SaveRule saves = read_saves(root, {});
+    const JobPauses pauses = read_pauses(root, {}, scenario.ignored);
     scenario.time_scale = root.number("time_scale", 1e-3, 1e6, 1);
     TrainedJobs trained(scenario.file.parent_path(), scenario.time_scale);
     const std::size_t trains = trained.read(root);
     if (root.is_object("jobs")) {
         ConfigReader section = root.object("jobs");
         if (section.has("generate")) {
-            read_generated_jobs(section.object("generate"), restart.value_or(Duration{}), saves,
-                                scenario);
+            read_generated_jobs(section.object("generate"), pauses, scenario);
             section.finish();
         } else {
-            read_recorded_jobs(section, restart, saves, scenario);
+            read_recorded_jobs(section, pauses, scenario);
         }
-        train_all(root, trains, restart, trained, scenario);
+        train_all(root, trains, pauses, trained, scenario);
     } else {
-        read_jobs_by_hand(root, {restart, saves, &trained, trains}, scenario);
+        read_jobs_by_hand(root, {pauses, &trained, trains}, scenario);
     }
     scenario.trained = trained.take();
     if (scenario.jobs.empty()) root.fail("jobs", "expected at least one job");
@@ -469,11 +462,16 @@ void check_scheduler(ConfigReader& section, const schedulers::SchedulerEntry& en
             section.fail("name", fmt::format("{} asks for a deadline of every job, {} has none",
                                              entry.name, ukemi::quoted(job.name)));
         }
+        if (entry.divides && job.controlled) {
+            section.fail("name", fmt::format("{} gives parts of GPUs, which a job with a "
+                                             "\"scenario\" of its own cannot use",
+                                             entry.name));
+        }
         if (entry.one_gpu_each && job.gpus != 1) {
             section.fail("name", fmt::format("{} is for jobs of one GPU, {} asks for {}",
                                              entry.name, ukemi::quoted(job.name), job.gpus));
         }
-        if (entry.divides && job.restart > Duration{}) {
+        if (entry.divides && (job.restart > Duration{} || job.transition)) {
             section.fail("name", fmt::format("{} gives parts of GPUs, which it changes all the "
                                              "time: expected \"restart\": \"0 s\"",
                                              entry.name));
@@ -522,6 +520,7 @@ void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
     if (root.has("$schema")) root.text("$schema");  // for editors
     scenario.cluster.seed = static_cast<std::uint64_t>(
         root.integer("seed", 0, std::numeric_limits<std::int64_t>::max(), 1));
+    scenario.ignored = read_ignored(root);
     read_shared_cluster(root, scenario.file, GroupKeys::with_markets, scenario.cluster);
     read_network(root, scenario);
     if (root.has("round")) {
@@ -529,6 +528,7 @@ void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
         if (scenario.round <= Duration{}) root.fail("round", "expected more than zero");
     }
     read_jobs(root, scenario);
+    leave_out(scenario.ignored, scenario);
     check_rounds(root, scenario);
     read_schedulers(root, scenario);
     root.finish();

@@ -2,9 +2,9 @@
 //
 // Sections: "cluster" (machines and GPUs on each, or a list of these by GPU type), "jobs" (a list
 // by hand, or a recorded workload with the tables of its applications), "schedulers", and
-// optionally "round", "restart", "checkpoint", "network", "trains", "time_scale" and "seed". As
-// strict as other scenarios; also refused: a job that asks for more GPUs than there are, and a
-// scheduler that asks for what the jobs cannot say.
+// optionally "round", "restart", "transition", "checkpoint", "network", "trains", "time_scale",
+// "ignore" and "seed". As strict as other scenarios; also refused: a job that asks for more GPUs
+// than there are, and a scheduler that asks for what the jobs cannot say.
 #pragma once
 
 #include <filesystem>
@@ -26,6 +26,15 @@ namespace ukemi::scenarios {
 
 using RecordedBatches = std::map<std::string, std::vector<traces::RecordedBatch>>;  // by job
 
+// What a scenario has and leaves out: the rest is as published simulators count.
+struct IgnoredParts {
+    bool losses = false;  // of machines
+    bool links = false;   // that jobs share
+    bool phases = false;  // of transitions: each takes "restart"
+    bool prices = false;
+    bool checkpoints = false;
+};
+
 struct ScheduleScenario {
     std::string name;
     std::filesystem::path file;
@@ -39,6 +48,7 @@ struct ScheduleScenario {
     std::vector<std::unique_ptr<schedulers::Scheduler>> schedulers;  // each for one run
     std::string resolved;
     std::vector<records::VariedValue> varied;  // of the document that this is a variant of
+    IgnoredParts ignored;
 
     std::shared_ptr<PlacedSteps> links;  // null: links never hold anybody up
 

@@ -46,6 +46,9 @@ void check_pipelines(const ConfigReader& job_config, const sim::JobSpec& job);  
 // "transition" of the job: what changes of the group cost, if there is more to say of it than
 // "restart" and "resize".
 void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, sim::JobSpec& job);
+// The key "transition" alone, of a job that shares a cluster or of all of them.
+std::optional<sim::TransitionCosts> read_transition_costs(ConfigReader& section,
+                                                          std::optional<Bytes> model_size);
 // What the profile says of it, once the cluster is known.
 void expect_transitions(sim::JobSpec& job);
 // The section "learning", if there is one: what a step is worth. After the job, the cluster and

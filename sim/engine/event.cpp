@@ -15,7 +15,7 @@ std::string_view event_kind(const Event& event) {
         "gave_up",          "worker_started", "worker_failed",    "plan_agreed",
         "step_reached",     "launch_failed",  "lifetime_over",    "zone_gives_again",
         "phase_began",      "meeting_over",   "machines_taken",   "capacity_told",
-        "price_told",       "loss_told"};
+        "price_told",       "loss_told",      "instance_recalled"};
     return names[event.index()];
 }
 

@@ -72,13 +72,16 @@ struct LossTold {  // a provider's notice
     InstanceId instance;
     Instant lost_at;
 };
+struct InstanceRecalled {  // by an owner who lends it, and lets the job save before
+    InstanceId instance;
+};
 
 using Event =
     std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost, TransitionEnded,
                  CheckpointDue, CheckpointEnded, WorkFinished, PlanDue, ClockTicked, AskedAgain,
                  Settled, GaveUp, WorkerStarted, WorkerFailed, PlanAgreed, StepReached,
                  LaunchFailed, LifetimeOver, ZoneGivesAgain, PhaseBegan, MeetingOver, MachinesTaken,
-                 CapacityTold, PriceTold, LossTold>;
+                 CapacityTold, PriceTold, LossTold, InstanceRecalled>;
 
 std::string_view event_kind(const Event& event);  // "capacity_changed", …
 // The number that an event carries (a zone, an instance), or −1.

@@ -101,6 +101,8 @@ public:
     // The run is over, whether or not the work is done: the last chance to keep what was learned,
     // while the machines are still held.
     virtual void end(Instant) {}
+    // What was finished until now is safe, as if it had been saved before: it takes no time here.
+    virtual void keep_all(Instant) {}
     // Every copy of the model is gone: back to the last checkpoint.
     virtual void roll_back() = 0;
 

@@ -338,6 +338,12 @@ void Training::finish(Instant now) {
     workers_ = 0;
 }
 
+void Training::keep_all(Instant now) {
+    report(now);
+    progress_.written(SavedWork{controller_->samples_done(), controller_->steps_done()});
+    learned_safe_ = learned_;
+}
+
 void Training::roll_back() {
     INVARIANT(phase_ == policies::JobPhase::waiting);
     if (!unsaved()) return;

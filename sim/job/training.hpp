@@ -56,6 +56,7 @@ public:
     void save_before(Instant deadline, Instant now) override;
     void finish_checkpoint(Instant now) override;
     void finish(Instant now) override;
+    void keep_all(Instant now) override;
     void roll_back() override;
 
     bool start(InstanceId instance, Instant now) override;

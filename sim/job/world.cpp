@@ -1,10 +1,7 @@
-// world.cpp — the run as a whole: the loop, the questions to the policies, and the result.
+// world.cpp — the run as a whole: the loop, and the questions to the policies.
 #include "sim/job/world.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "policies/plan_fields.hpp"
@@ -61,7 +58,7 @@ World::World(WorldSetup setup)
     seen_.workers_min = job_.workers_min;
 }
 
-records::RunResult World::run() {
+void World::begin() {
     for (std::uint32_t number = 0; number < market_.zone_count(); ++number) {
         seen_.zones[number].zone = ZoneId{number};
         if (setup_.places) market_.tell_capacity(ZoneId{number}, *setup_.places);
@@ -80,20 +77,48 @@ records::RunResult World::run() {
     reconcile();
     schedule_ask_again();
     record_timeline();
-    while (!ended_ && !is_stuck() && trainer_->wait(queue_.next_at())) {
-        const auto next = queue_.pop();
-        if (!next) continue;  // it was called off meanwhile
-        if (timeline_) timeline_->record_way(next->at, {transition_phase(), egress_});
-        hash_.add(next->at, next->phase, next->event);
-        if (setup_.on_event) setup_.on_event(next->at, next->phase, next->event);
-        std::visit([this](const auto& event) { handle(event); }, next->event);
-    }
+}
+
+void World::play_next() {
+    const auto next = queue_.pop();
+    if (!next) return;  // it was called off meanwhile
+    if (timeline_) timeline_->record_way(next->at, {transition_phase(), egress_});
+    hash_.add(next->at, next->phase, next->event);
+    if (setup_.on_event) setup_.on_event(next->at, next->phase, next->event);
+    std::visit([this](const auto& event) { handle(event); }, next->event);
+}
+
+records::RunResult World::run() {
+    begin();
+    while (!ended_ && !is_stuck() && trainer_->wait(queue_.next_at())) play_next();
+    return end();
+}
+
+records::RunResult World::end() {
     if (!ended_) {
         stuck_ = true;
         end_run(false);
     }
     INVARIANT(ledger_.open_count() == 0 && fleet_.instances().empty());
     return result();
+}
+
+Instant World::next_at() {
+    return ended_ ? Instant::never() : queue_.next_at().value_or(Instant::never());
+}
+
+void World::play_until(Instant now) {
+    while (next_at() <= now) play_next();
+}
+
+Duration World::work_left(Instant now, std::int32_t workers) {
+    trainer_->report(now);
+    const std::int64_t left = controller_.samples_total() - controller_.samples_done();
+    if (left <= 0) return {};
+    const Duration time = controller_.predictor().work_time(left, controller_.plan(),
+                                                            std::max(workers, rules_.workers_min));
+    constexpr std::int64_t too_few = 1000;
+    return workers < rules_.workers_min ? too_few * time : time;
 }
 
 // A market that stays as it is, a group that waits, no machine on its way, and policies that wait
@@ -113,13 +138,6 @@ bool World::is_stuck() {
     if (!has_clock) return true;
     const bool deadline_to_come = job_.deadline < Instant::never() && queue_.now() <= job_.deadline;
     return quiet_tick_ && !deadline_to_come;
-}
-
-records::RunResult World::broken_off() {
-    records::RunResult so_far = result();
-    so_far.finished = so_far.deadline_met = false;
-    so_far.cost = spent_by(queue_.now());
-    return so_far;
 }
 
 Dollars World::spent_by(Instant now) const { return in_all(fleet_.metered(now), egress_); }
@@ -306,20 +324,6 @@ void World::end_run(bool finished) {
     record_timeline();
 }
 
-std::string World::why_unfinished() const {
-    const policies::Plan& plan = controller_.plan();
-    const bool wants_none =
-        policies::fleet_count(plan) == 0 || policies::fleet_market(plan) == policies::Market::none;
-    const bool trains = trainer_->phase() == policies::JobPhase::running;
-    const std::string_view what = trains       ? "it was still training"
-                                  : wants_none ? "its policies want no machines"
-                                  : policies::fleet_market(plan) == policies::Market::spot
-                                      ? "it waits for spot machines"
-                                      : "it waits for machines";
-    return fmt::format("{} {}", what,
-                       stuck_ ? "and nothing to come would change that" : "when time was up");
-}
-
 std::size_t World::bytes_held() const {
     return queue_.bytes_held() + ledger_.bytes_held() +
            fleet_.instances().size() * sizeof(Instance) +
@@ -330,70 +334,6 @@ void World::record_timeline() {
     if (!timeline_) return;
     trainer_->report(queue_.now());
     timeline_->record(queue_.now(), {transition_phase(), egress_});
-}
-
-records::RunResult World::result() {
-    records::RunResult result;
-    result.seed = setup_.seed;
-    result.oracle = setup_.oracle;
-    result.predictor = policies::name_of(job_.predictor.kind);
-    result.finished = finished_;
-    const Instant end = finished_ ? finished_at_ : queue_.now();
-    result.duration = end.since_start();
-    result.stuck = stuck_;
-    result.unfinished_because = unfinished_because_;
-    if (job_.deadline < Instant::never()) {
-        result.deadline = job_.deadline.since_start();
-        result.deadline_met = finished_ && finished_at_ <= job_.deadline;
-    }
-    result.ticks = ticks_;
-    result.samples_done = std::min(controller_.samples_done(), controller_.samples_total());
-    result.samples_total = controller_.samples_total();
-    result.work_is_time = job_.samples_per_epoch == 0;
-    result.causes = ledger_.totals();
-    result.held = ledger_.held();
-    result.worker_time = ledger_.as_members();
-    result.egress = egress_;
-    result.cost = in_all(ledger_.billed(), egress_);
-    INVARIANT(result.causes.time_sum() == result.held);
-    INVARIANT(result.causes.cost_sum() + result.egress == result.cost);
-    result.spot = fleet_.spot_billed();
-    result.on_demand = fleet_.on_demand_billed();
-    INVARIANT(result.spot.held + result.on_demand.held == result.held);
-    INVARIANT(result.spot.cost + result.on_demand.cost + result.egress == result.cost);
-    result.launches = fleet_.launches();
-    result.launch_failures = fleet_.launch_failures();
-    result.revocations = fleet_.revocations();
-    result.revocation_events = fleet_.revocation_events();
-    const StepsMade made = trainer_->steps_made();
-    const Duration mean = Duration::of(made.time.raw() / std::max<std::int64_t>(made.steps, 1));
-    if (mean >= nanoseconds(1000)) {  // else time is its work
-        result.steps = controller_.steps_done();
-        result.step_mean = mean;
-    }
-    if (pipelines_) {
-        result.pipelines = pipelines_->counts();
-        if (made.steps > 0) result.trained = {made.from.since_start(), made.until.since_start()};
-    }
-    if (const auto learned = trainer_->learned()) {
-        result.learned = learned->share;
-        result.accuracy = learned->metric;
-    }
-    result.transitions = trainer_->transitions();
-    result.checkpoints = trainer_->checkpoints();
-    result.plans = plans_;
-    result.discarded = discarded_;
-    result.refused = controller_.refused_count();
-    result.events = static_cast<std::int64_t>(queue_.popped_count());
-    hash_.add_number(result.cost.raw());
-    hash_.add_number(result.duration.raw());
-    if (const auto digest = trainer_->model_digest()) {
-        hash_.add_number(std::bit_cast<std::int64_t>(*digest));
-    }
-    result.event_hash = hash_.text();
-    if (change_costs_.phases_known) result.phases = meter_.with(trainer_->phase_costs());
-    if (timeline_) result.timeline = timeline_->take_rows();
-    return result;
 }
 
 }  // namespace ukemi::sim

@@ -66,6 +66,20 @@ public:
     World& operator=(const World&) = delete;
 
     records::RunResult run();  // once
+    // The same in pieces, for somebody who lends the job its machines and has more to move on:
+    // begin, play all that is due whenever it is, and the result once it is over.
+    void begin();
+    bool is_over() const { return ended_; }
+    Instant next_at();             // of what is to come; never() if nothing is
+    void play_until(Instant now);  // and at it
+    records::RunResult end();      // also of a job that is not over
+    void tell(Instant now, const Event& news) { queue_.schedule(now, Phase::environment, news); }
+    std::span<const Instance> machines() const { return fleet_.instances(); }
+    const policies::Plan& plan() const { return controller_.plan(); }
+    // What the job expects of itself at a moment until which all was played: how long the rest of
+    // the work takes so many machines. A long time for fewer than it needs.
+    Duration work_left(Instant now, std::int32_t workers);
+    policies::JobPhase phase() const { return trainer_->phase(); }
     // After run() has thrown: what was counted until then. The cost is what the meters show; held
     // time and its causes are of instances that were given back already.
     records::RunResult broken_off();
@@ -73,9 +87,12 @@ public:
     std::size_t bytes_held() const;       // by what grows: events, instances, leases, the timeline
 
 private:
+    void play_next();
+
     // Events (world_events.cpp).
     void handle(const InstanceReady& event);
     void handle(const InstanceLost& event);
+    void handle(const InstanceRecalled& event);
     void handle(const TransitionEnded&);
     void handle(const CheckpointDue&);
     void handle(const CheckpointEnded&);
@@ -172,6 +189,7 @@ private:
     std::vector<InstanceId> members_ids_;      // kept for its memory
     std::vector<std::int32_t> member_speeds_;  // kept for its memory
     PhaseMeter meter_;
+    bool drain_due_ = false;    // what was saved as machines were recalled takes its time later
     bool restart_due_ = false;  // a Plan that the program has to be started anew for
     std::optional<policies::Plan> pending_plan_;
     policies::EventKind pending_kind_ =

@@ -32,6 +32,21 @@ void World::handle(const InstanceReady& event) {
 
 void World::handle(const InstanceLost& event) { lose(event.instance); }
 
+// The others may have the model still; else it is saved while it can be.
+void World::handle(const InstanceRecalled& event) {
+    if (fleet_.find(event.instance) == nullptr) return;  // it went before
+    const auto has_it = [&](const Instance& one) {
+        return one.has_state && one.id != event.instance;
+    };
+    const bool stays = !rules_.falls_together && std::ranges::any_of(fleet_.instances(), has_it);
+    trainer_->report(queue_.now());
+    if (!stays && rules_.saves_first && unsaved() && !controller_.finished()) {
+        trainer_->keep_all(queue_.now());
+        drain_due_ = true;
+    }
+    lose(event.instance);
+}
+
 void World::handle(const WorkerFailed& event) {
     if (fleet_.find(event.instance) != nullptr) lose(event.instance);
 }

@@ -2,6 +2,7 @@
 // what it takes to form it, and how long each phase of that was.
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "sim/job/world.hpp"
 #include "sim/market/lease_bill.hpp"
@@ -133,7 +134,12 @@ void World::form(std::vector<Instance*>& group) {
                               move.time};
     // Of pipelines, the meeting took as long as the change itself does.
     const TransitionCosts& costs = pipelines_ ? TransitionCosts{} : change_costs_;
-    begin_transition(formation_times(costs, job_.profile, formation), false);
+    records::PhaseTimes phases = formation_times(costs, job_.profile, formation);
+    if (std::exchange(drain_due_, false)) {  // the model's way is by a save
+        phases[static_cast<std::size_t>(policies::TransitionPhase::transfer)] +=
+            job_.profile.checkpoint;
+    }
+    begin_transition(phases, false);
 }
 
 void World::list_members(std::span<Instance* const> group) {

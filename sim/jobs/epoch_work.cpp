@@ -13,10 +13,13 @@
 #include "sim/jobs/batch_ladder.hpp"
 #include "sim/jobs/fitted_pace.hpp"
 #include "sim/jobs/job_work.hpp"
+#include "sim/jobs/share_change.hpp"
 
 namespace ukemi::sim {
 
 namespace {
+
+using policies::TransitionPhase;
 
 class EpochWork final : public JobWork {
 public:
@@ -24,6 +27,8 @@ public:
         : application_(*job.application),
           batch_(job.batch),
           restart_s_(whole_seconds_of(job.restart)),
+          transition_(job.transition),
+          saves_(job.saves),
           save_every_s_(whole_seconds_of(job.saves.every)),
           save_takes_s_(whole_seconds_of(job.saves.takes)),
           groups_(cluster.groups),
@@ -40,10 +45,15 @@ public:
 
     void hold(Instant now, const HeldShare& held, bool starts) override {
         at_ = now;
+        spent_ = {};
         const bool was_held = std::exchange(gpus_, static_cast<std::int32_t>(held.share.parts)) > 0;
-        if (starts || (was_held && gpus_ == 0)) save();
+        if (transition_) {
+            change_by_phase(held);
+        } else if (starts || (was_held && gpus_ == 0)) {
+            save();
+        }
         if (gpus_ == 0) return;
-        if (starts) wait_s_ = restart_s_;
+        if (starts && !transition_) waits_.assign(1, {TransitionPhase::none, restart_s_});
         type_ = types_[static_cast<std::size_t>(held.share.group)];
         by_machine_.clear();
         for (const GpusOnMachine& one : held.machines) by_machine_.push_back(one.gpus);
@@ -62,7 +72,12 @@ public:
             clock = clock + whole_seconds(waited_s);
             spend(cause, whole_seconds(waited_s));
         };
-        wait(wait_s_, records::Cause::transition);
+        for (auto& [phase, for_s] : waits_) {
+            const std::int64_t before_s = left_s;
+            wait(for_s, cause_of(phase));
+            spent_.by_phase[static_cast<std::size_t>(phase)] +=
+                static_cast<Int128>(whole_seconds(before_s - left_s).raw()) * gpus_;
+        }
         while (left_s > 0) {
             if (saving_s_ > 0) {
                 wait(saving_s_, records::Cause::checkpoint);
@@ -94,13 +109,12 @@ public:
     void step_takes(Instant, Duration, Duration) override { INVARIANT(false); }  // it has tables
     void lose(Instant, bool told) override {
         if (told) save();  // in the seconds before, which count as computing
-        progress_ = saved_.progress;
-        epoch_ = saved_.epoch;
-        epoch_end_ = saved_.epoch_end;
+        go_back();
         unsaved_s_ = saving_s_ = 0;
-        is_chosen_ = false;
+        with_model_.clear();
+        held_.clear();
     }
-    const CauseTimes& spent(Instant) override { return spent_; }
+    const SpentTimes* spent(Instant) override { return &spent_; }
 
     // What only known service times answer (SchedulerEntry::needs_service; epochs need rounds).
     Instant completion() const override { return Instant::at(remaining({})); }
@@ -150,7 +164,7 @@ public:
         const double left = application_.progress(application_.last_epoch() + 1) - progress_;
         return ladder_ != nullptr ? left : left / batch_gain(application_, batch_, epoch_);
     }
-    bool starting(Instant) const override { return gpus_ > 0 && wait_s_ > 0; }
+    bool starting(Instant) const override { return gpus_ > 0 && waits(); }
 
 private:
     static std::int64_t whole_seconds_of(Duration time) {
@@ -160,7 +174,45 @@ private:
     }
 
     void spend(records::Cause cause, Duration time) {
-        spent_[static_cast<std::size_t>(cause)] += time;
+        spent_.by_cause[static_cast<std::size_t>(cause)] += static_cast<Int128>(time.raw()) * gpus_;
+    }
+    struct Wait {
+        TransitionPhase phase;
+        std::int64_t for_s;
+    };
+    bool waits() const {
+        return std::ranges::any_of(waits_, [](const Wait& one) { return one.for_s > 0; });
+    }
+    // Each phase ends at a whole second. Nobody trains while others spawn.
+    void change_by_phase(const HeldShare& held) {
+        const bool is_changing = waits();
+        if (!is_changing) with_model_ = held_;
+        held_ = held.machines;
+        ShareChange change = share_change(
+            *transition_, saves_,
+            {with_model_, most_progress_ > 0, progress_ > saved_.progress, is_changing}, held);
+        keep_models_on(held_, with_model_);
+        if (change.kept == 0) with_model_.clear();
+        waits_.clear();
+        if (gpus_ == 0) return;
+        if (change.kept == 0) {
+            if (change.loses_unsaved) go_back();
+            save();
+        }
+        change.phases[static_cast<std::size_t>(TransitionPhase::spawn)] += change.overlapped;
+        Duration end;
+        for (std::size_t phase = 0; phase < change.phases.size(); ++phase) {
+            const Duration begin = round_up_to(end, whole_seconds(1));
+            end += change.phases[phase];
+            const Duration time = round_up_to(end, whole_seconds(1)) - begin;
+            waits_.push_back({static_cast<TransitionPhase>(phase), whole_seconds_of(time)});
+        }
+    }
+    void go_back() {
+        progress_ = saved_.progress;
+        epoch_ = saved_.epoch;
+        epoch_end_ = saved_.epoch_end;
+        is_chosen_ = false;
     }
     void save() {
         saved_ = {progress_, epoch_, epoch_end_};
@@ -245,6 +297,8 @@ private:
     const traces::Application& application_;
     std::int64_t batch_;
     std::int64_t restart_s_;
+    std::shared_ptr<const TransitionCosts> transition_;
+    SaveRule saves_;
     std::int64_t save_every_s_;
     std::int64_t save_takes_s_;
     std::span<const MachineGroup> groups_;
@@ -256,8 +310,10 @@ private:
     std::int32_t gpus_ = 0;
     std::size_t type_ = 0;
     std::vector<std::int32_t> by_machine_;
-    std::int64_t wait_s_ = 0;
-    bool is_chosen_ = false;  // the batch of the next slice
+    std::vector<Wait> waits_;                // still
+    std::vector<GpusOnMachine> held_;        // with transitions by phase
+    std::vector<GpusOnMachine> with_model_;  // of it, while a change is under way
+    bool is_chosen_ = false;                 // the batch of the next slice
     double rate_ = 0;
     double progress_ = 0;
     double epoch_end_ = 0;
@@ -271,7 +327,7 @@ private:
     double most_progress_ = 0;  // that it ever had
     std::int64_t unsaved_s_ = 0;
     std::int64_t saving_s_ = 0;  // of the save under way, still
-    CauseTimes spent_{};
+    SpentTimes spent_{};
     std::int64_t slice_ = 0;
     mutable std::vector<double> times_;  // by GPUs, as far as somebody asked
     mutable std::array<double, BatchLadder::rungs> gains_{};

@@ -11,6 +11,7 @@
 #include "base/quantity.hpp"
 #include "records/ledger.hpp"
 #include "schedulers/scheduler.hpp"
+#include "sim/job/transition_costs.hpp"
 #include "sim/jobs/group_market.hpp"
 #include "traces/application_tables.hpp"
 
@@ -20,6 +21,7 @@ using schedulers::GpusOnMachine;
 using schedulers::MachineGroup;
 
 class BatchLadder;
+struct ControlledJob;  // controlled_work.hpp
 
 struct SharedCluster {
     std::vector<MachineGroup> groups = {{}};
@@ -43,8 +45,9 @@ struct HeldShare {
 // Saves of a job's state, from which it goes on after a loss. What a start, a stop or a move that
 // was decided takes is in its restart, and loses nothing.
 struct SaveRule {
-    Duration every;  // of computing; zero: never but when it is told of a loss
-    Duration takes;  // it computes nothing meanwhile
+    Duration every;      // of computing; zero: never but when it is told of a loss
+    Duration takes;      // it computes nothing meanwhile
+    Duration restore{};  // of a start from a save, where transitions are told apart by phase
 };
 
 // What a step takes depends on who else sends over the same links (shared_links.hpp).
@@ -58,12 +61,16 @@ struct LinkedStep {
 // with the gradients that it saw last.
 enum class JobPredictor : std::uint8_t { known, fitted };
 
-// A job of a workload. Either its service time is known, or its application and its batch.
+// A job of a workload. Its service time is known, or its application and its batch, or it is
+// adapted by a Controller of its own.
 struct SharingJob {
     std::string name;
     Instant arrival;
     std::int32_t gpus = 1;
     Duration restart;  // of each start with other GPUs than before: it holds them and stands still
+    // What that takes phase by phase, instead: share_change.hpp. `restart` is then what a start of
+    // all is expected to take.
+    std::shared_ptr<const TransitionCosts> transition;
     Instant deadline = Instant::never();
     // At speed 1. By number of GPUs, in millionths: speeds[0] is 0. Empty: speed 1 on `gpus`, and
     // less in proportion.
@@ -79,10 +86,18 @@ struct SharingJob {
     // What a JobWorld trains for it, by number, and with how many samples; 0: nobody can run it.
     std::size_t trains = 0;
     std::int64_t samples = 0;
+    std::shared_ptr<const ControlledJob> controlled;  // in place of a service time
 };
 
-using CauseTimes = std::array<Duration, records::cause_count>;
-using GpuTimes = std::array<Int128, records::cause_count>;  // GPUs × ns: more than 292 years
+// GPUs × ns: more than 292 years.
+using GpuTimes = std::array<Int128, records::cause_count>;
+using PhaseGpuTimes = std::array<Int128, policies::transition_phase_count>;
+// By cause, and of what transitions took by phase: all of a flat restart is `none`; draining is a
+// checkpoint by cause, all others are transition.
+struct SpentTimes {
+    GpuTimes by_cause{};
+    PhaseGpuTimes by_phase{};
+};
 
 // Time goes forward from call to call.
 class JobWork {
@@ -101,8 +116,9 @@ public:
     virtual void lose(Instant now, bool told) = 0;
     // It is over, as `advance` says, and its work is not done: it never will be.
     virtual bool failed() const { return false; }
-    // Of the time in which it held GPUs, by cause; after the last call of the others or later.
-    virtual const CauseTimes& spent(Instant now) = 0;
+    // Since it holds what it holds, parts of GPUs × ns (HeldShare); after the last call of the
+    // others or later. Null: it says so at its end.
+    virtual const SpentTimes* spent(Instant now) = 0;
 
     // As in JobForecasts; work in 2^-20 ns at speed 1.
     virtual Duration remaining(Instant now) const = 0;

@@ -9,6 +9,11 @@
 // has some of it is moved, as if it had been decided: nothing is lost, and it starts anew. Who is
 // still there when it is taken loses what was done since its last save; it saves in the notice, if
 // that is long enough. Then it holds nothing until the next decision.
+//
+// A job with a Controller (controlled_work.hpp) is told at once, and has a machine until it is
+// taken. It is moved on whenever something happens in it, in one order with all others; the
+// scheduler is asked when it ends, and when its Plans show that it can use fewer GPUs than it has,
+// or more than before.
 #pragma once
 
 #include <optional>
@@ -22,6 +27,8 @@
 #include "sim/jobs/shared_links.hpp"
 
 namespace ukemi::sim {
+
+struct ControlledOutcome;  // controlled_work.hpp
 
 // Jobs that come because of what became of others: at the beginning, and whenever some end.
 class JobSource {
@@ -43,6 +50,7 @@ struct ScheduledWorkload {
     SharedLinks* links = nullptr;  // of jobs with a LinkedStep
     JobWorld* world = nullptr;     // who runs the jobs; null: their work is computed
     bool keeps_decisions = false;
+    bool keeps_logs = false;  // of what Controllers decide
 };
 
 // A stretch of time in which a job held the same GPUs.
@@ -62,7 +70,9 @@ struct JobOutcome {
     double gpu_s = 0;                       // that it had, up to its end
     std::int64_t losses = 0;                // of machines under it
     GpuTimes gpu_time{};                    // that it had, by cause
-    Dollars cost;                           // of it
+    PhaseGpuTimes phase_time{};             // of it, what transitions took
+    std::shared_ptr<const ControlledOutcome> controlled;  // of a job with a Controller
+    Dollars cost;                                         // of it
     bool is_complete() const { return completion < Instant::never(); }
     bool refused() const { return !is_complete() && !stuck && !failed; }
 };

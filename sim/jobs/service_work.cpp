@@ -4,14 +4,12 @@
 #include <utility>
 
 #include "base/invariant.hpp"
-#include "sim/jobs/job_work.hpp"
+#include "sim/jobs/share_change.hpp"
+#include "sim/jobs/work_unit.hpp"
 
 namespace ukemi::sim {
 
 namespace {
-
-constexpr std::int64_t unit = std::int64_t{1} << 20;  // of work, a nanosecond at speed 1
-constexpr std::int64_t millionths = 1'000'000;
 
 // Speed as a fraction.
 struct WorkRate {
@@ -19,10 +17,10 @@ struct WorkRate {
     std::int64_t of = 1;
 
     Int128 done_in(Duration time) const {
-        return static_cast<Int128>(time.raw()) * unit * parts / of;
+        return static_cast<Int128>(time.raw()) * work_unit * parts / of;
     }
     Duration time_for(Int128 work) const {  // rounded up
-        const Int128 per_ns = static_cast<Int128>(parts) * unit;
+        const Int128 per_ns = static_cast<Int128>(parts) * work_unit;
         return nanoseconds(static_cast<std::int64_t>((work * of + per_ns - 1) / per_ns));
     }
 };
@@ -61,37 +59,36 @@ public:
         : gpus_(job.gpus),
           speeds_(job.speeds),
           speed_of_group_(job.speed_of_group),
-          restart_(job.restart),
+          transition_(job.transition),
           saves_(job.saves),
           turns_(job.saves) {
-        left_ = static_cast<Int128>(job.service.raw()) * unit;
-        saved_left_ = least_left_ = left_;
+        restart_[static_cast<std::size_t>(policies::TransitionPhase::none)] = job.restart;
+        whole_ = static_cast<Int128>(job.service.raw()) * work_unit;
+        left_ = saved_left_ = least_left_ = whole_;
     }
 
     void hold(Instant now, const HeldShare& held, bool starts) override {
         settle(now);
-        const bool was_held = rate_.parts > 0;
+        spent_ = {};
+        const bool was_held = std::exchange(parts_, held.share.parts) > 0;
         step_ = alone_ = nanoseconds(1);
-        held_rate_ = rate_of(held.share.parts, held.share.of);
-        if (!speed_of_group_.empty()) {
-            held_rate_.parts *= speed_of(held.share.group);
-            held_rate_.of *= millionths;
+        held_rate_ = rate_in(held.share.group, held.share.parts, held.share.of);
+        if (transition_) {
+            change_by_phase(now, held);
+            return;
         }
         rate_ = held_rate_;
         if (starts || (was_held && rate_.parts == 0)) save();
         const bool waits_on = rate_.parts > 0 && now < since_;  // for what began before
-        if (!waits_on || starts) since_ = now + (rate_.parts > 0 && starts ? restart_ : Duration{});
+        if (waits_on && !starts) return;
+        wait_from(now, rate_.parts > 0 && starts ? restart_ : records::PhaseTimes{});
     }
     void step_takes(Instant now, Duration step, Duration alone) override {
         if (step == step_ && alone == alone_) return;
         settle(now);
         step_ = step;
         alone_ = alone;
-        rate_ = held_rate_;
-        const std::int64_t both = std::gcd(rate_.parts, rate_.of);
-        const std::int64_t steps = std::gcd(step.raw(), alone.raw());
-        rate_.parts = rate_.parts / both * (alone.raw() / steps);
-        rate_.of = rate_.of / both * (step.raw() / steps);
+        rate_ = on_links(meeting_ ? meeting_->rate : held_rate_);
     }
     void lose(Instant now, bool told) override {
         if (told) {
@@ -99,8 +96,9 @@ public:
             settle(from);
             saved_left_ = left_;
             const Instant waits_until = std::min(std::max(since_, from), now);
-            spend(records::Cause::transition, waits_until - from);
+            spend_wait(from, waits_until);
             spend(records::Cause::checkpoint, now - waits_until);
+            if (meeting_) others_spawn(now - from);
             at_ = now;
             since_ = std::max(since_, now);
         } else {
@@ -108,10 +106,13 @@ public:
         }
         left_ = saved_left_;
         turned_ = {};
+        meeting_.reset();
+        held_.clear();
+        with_model_.clear();
     }
-    const CauseTimes& spent(Instant now) override {
+    const SpentTimes* spent(Instant now) override {
         settle(now);
-        return spent_;
+        return &spent_;
     }
 
     Instant advance(Instant now) override {
@@ -121,14 +122,16 @@ public:
     Instant completion() const override {
         if (rate_.parts == 0) return Instant::never();
         const Duration computing = turns_.computed(turned_) + rate_.time_for(left_);
-        return since_ +
-               (turns_.time_for(computing) - std::min(turned_, turns_.time_for(computing)));
+        const Instant end =
+            since_ + (turns_.time_for(computing) - std::min(turned_, turns_.time_for(computing)));
+        return meeting_ && end > meeting_->at ? after_meeting().completion() : end;
     }
 
     Duration remaining(Instant now) const override {
         return rate_of(gpus_, 1).time_for(work_left(now));
     }
     Int128 work_left(Instant now) const override {
+        if (meeting_ && now > meeting_->at) return after_meeting().work_left(now);
         if (now <= since_ || rate_.parts == 0) return left_;
         return std::max<Int128>(0, left_ - rate_.done_in(computed_in(now - since_)));
     }
@@ -143,7 +146,7 @@ public:
         return static_cast<double>(rate.of) / static_cast<double>(rate.parts);
     }
     double steps_left(Instant now) const override {
-        return static_cast<double>(work_left(now)) / static_cast<double>(unit) / 1e9;
+        return static_cast<double>(work_left(now)) / static_cast<double>(work_unit) / 1e9;
     }
 
     double pace(std::int32_t group, std::int32_t gpus, std::int32_t) const override {
@@ -153,23 +156,114 @@ public:
                (static_cast<double>(speed_of(group)) / millionths);
     }
     double pace_left(Instant now) const override { return steps_left(now); }
-    bool starting(Instant now) const override { return rate_.parts > 0 && now < since_; }
+    bool starting(Instant now) const override {
+        return meeting_ || (rate_.parts > 0 && now < since_);
+    }
 
 private:
     Duration computed_in(Duration time) const {
         return turns_.computed(turned_ + time) - turns_.computed(turned_);
     }
-    void spend(records::Cause cause, Duration time) { spent_[at_cause(cause)] += time; }
+    WorkRate rate_in(std::int32_t group, std::int64_t parts, std::int64_t of) const {
+        WorkRate rate = rate_of(parts, of);
+        if (speed_of_group_.empty()) return rate;
+        rate.parts *= speed_of(group);
+        rate.of *= millionths;
+        return rate;
+    }
+    WorkRate on_links(const WorkRate& rate) const {
+        const std::int64_t both = std::gcd(rate.parts, rate.of);
+        const std::int64_t steps = std::gcd(step_.raw(), alone_.raw());
+        return {rate.parts / both * (alone_.raw() / steps), rate.of / both * (step_.raw() / steps)};
+    }
+
+    // Those that were kept compute on while others spawn, and meet them then.
+    struct Meeting {
+        Instant at;
+        std::int64_t parts = 0;  // that compute until then
+        WorkRate rate;           // of them
+    };
+    void change_by_phase(Instant now, const HeldShare& held) {
+        const bool is_changing = meeting_ || now < since_;
+        meeting_.reset();
+        if (!is_changing) with_model_ = held_;
+        held_ = held.machines;
+        rate_ = held_rate_;
+        wait_from(now, {});
+        const ShareChange change = share_change(
+            *transition_, saves_,
+            {with_model_, least_left_ < whole_, left_ < saved_left_, is_changing}, held);
+        keep_models_on(held_, with_model_);
+        if (change.kept == 0) with_model_.clear();
+        if (parts_ == 0) return;
+        if (change.kept == 0) {
+            if (change.loses_unsaved) left_ = saved_left_;
+            save();
+        }
+        if (change.overlapped > Duration{}) {
+            rate_ = rate_in(held.share.group, change.kept, 1);
+            meeting_ = Meeting{now + change.overlapped, change.kept, rate_};
+            waits_ = change.phases;
+            return;
+        }
+        wait_from(now, change.phases);
+    }
+    void meet() {
+        const Instant at = meeting_->at;
+        meeting_.reset();
+        rate_ = on_links(held_rate_);
+        wait_from(at, waits_);
+    }
+    ServiceWork after_meeting() const {
+        ServiceWork later = *this;
+        later.settle(meeting_->at);
+        return later;
+    }
+
+    void wait_from(Instant now, const records::PhaseTimes& phases) {
+        waits_ = phases;
+        waits_since_ = now;
+        since_ = now + records::sum_of(phases);
+    }
+    void spend_wait(Instant from, Instant until) {
+        if (from >= until) return;
+        Instant begin = waits_since_;
+        for (std::size_t phase = 0; phase < waits_.size(); ++phase) {
+            const Instant end = begin + waits_[phase];
+            const Duration part =
+                std::max(std::min(end, until) - std::max(begin, from), Duration{});
+            begin = end;
+            spend(cause_of(static_cast<policies::TransitionPhase>(phase)), part);
+            spent_.by_phase[phase] += static_cast<Int128>(part.raw()) * parts_;
+        }
+    }
+    void spend(records::Cause cause, Duration time) {
+        const std::int64_t parts = meeting_ ? meeting_->parts : parts_;
+        spent_.by_cause[at_cause(cause)] += static_cast<Int128>(time.raw()) * parts;
+    }
+    void others_spawn(Duration time) {
+        const Int128 spawning = static_cast<Int128>(time.raw()) * (parts_ - meeting_->parts);
+        spent_.by_cause[at_cause(records::Cause::transition)] += spawning;
+        spent_.by_phase[static_cast<std::size_t>(policies::TransitionPhase::spawn)] += spawning;
+    }
     // All that was done is as good as saved: a start, a stop and a move lose nothing.
     void save() {
         saved_left_ = left_;
         turned_ = {};
     }
     void settle(Instant now) {
+        if (meeting_ && now >= meeting_->at) {
+            settle_until(meeting_->at);
+            meet();
+        }
+        settle_until(now);
+    }
+    void settle_until(Instant now) {
         const Instant begun = std::exchange(at_, std::max(at_, now));
         if (rate_.parts == 0) return;
+        if (meeting_) others_spawn(at_ - begun);
         const Instant waits_until = std::min(std::max(since_, begun), at_);
-        spend(records::Cause::transition, waits_until - begun);
+        spend_wait(begun, waits_until);
         if (at_ <= since_) return;
         const Duration time = at_ - since_;
         const Duration computing = computed_in(time);
@@ -208,9 +302,11 @@ private:
     std::int32_t gpus_;
     std::vector<std::int64_t> speeds_;
     std::vector<std::int64_t> speed_of_group_;
-    Duration restart_;
+    std::shared_ptr<const TransitionCosts> transition_;
     SaveRule saves_;
     SaveTurns turns_;
+    records::PhaseTimes restart_{};  // all of it in one
+    Int128 whole_ = 0;
     Int128 left_ = 0;        // at `since_`
     Int128 saved_left_ = 0;  // at the last save
     Int128 least_left_ = 0;  // that there ever was: what is above it is done again
@@ -218,10 +314,16 @@ private:
     WorkRate rate_;
     Duration step_;
     Duration alone_;
-    Duration turned_;  // since the last save ended, at `since_`
-    Instant at_;       // until which `spent_` counts
-    Instant since_;    // computing or saving; in future while a start is under way
-    CauseTimes spent_{};
+    Duration turned_;         // since the last save ended, at `since_`
+    Instant at_;              // until which `spent_` counts
+    Instant since_;           // computing or saving; in future while a start is under way
+    std::int64_t parts_ = 0;  // held
+    Instant waits_since_;     // of what is waited for, or was last
+    records::PhaseTimes waits_{};
+    std::optional<Meeting> meeting_;
+    std::vector<GpusOnMachine> held_;        // with transitions by phase
+    std::vector<GpusOnMachine> with_model_;  // of it, while a change is under way
+    SpentTimes spent_{};
 };
 
 }  // namespace

@@ -22,7 +22,9 @@ SharedCluster first_group_for(const SharedCluster& cluster, std::int32_t gpus) {
 
 std::optional<Duration> time_alone(const SharedCluster& cluster, Duration round,
                                    const SharingJob& job) {
-    if (job.application == nullptr) return make_service_work(job)->remaining(job.arrival);
+    if (job.application == nullptr && !job.controlled) {
+        return make_service_work(job)->remaining(job.arrival);
+    }
     if (!job.recorded_batches.empty()) return std::nullopt;  // they are of another run
     SharingJob only = job;
     only.arrival = Instant::at(round);
@@ -31,6 +33,7 @@ std::optional<Duration> time_alone(const SharedCluster& cluster, Duration round,
     try {
         const SharedCluster group = first_group_for(cluster, job.gpus);
         const ScheduleOutcome outcome = run_schedule({group, round, std::span(&only, 1)}, *fifo);
+        if (!outcome.jobs.front().is_complete()) return std::nullopt;
         return outcome.end - only.arrival;
     } catch (const InputError&) {
         return std::nullopt;

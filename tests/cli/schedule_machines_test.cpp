@@ -127,6 +127,33 @@ TEST_CASE("ukemi schedule: shared links, as ukemi simulate has them", "[cli][job
     }
 }
 
+TEST_CASE("ukemi schedule: jobs with policies of their own", "[cli][jobs]") {
+    const ScratchFolder scratch;
+    const fs::path& folder = scratch.path();
+    const Ran ran = run_ukemi(folder, {"schedule", "adaptive_jobs", "--out", "r"});
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("goodput_batch+ada_scale+follow_capacity+spot_only+daly"));
+    std::size_t own = 0;
+    for (const auto& job : csv_rows(folder / "r/jobs.csv")) {
+        double gpu_s = 0;
+        for (const char* cause :
+             {"useful", "redone", "transition", "checkpoint", "idle", "wasted"}) {
+            gpu_s += std::stod(job.at(std::string(cause) + "_gpu_s"));
+        }
+        CHECK(gpu_s == Approx(std::stod(job.at("gpu_s"))).epsilon(1e-9));
+        if (job.at("policies").empty()) continue;
+        ++own;
+        CHECK(job.at("event_hash").size() == 16);
+        CHECK(std::stoll(job.at("plans")) > 0);
+    }
+    CHECK(own == 8);
+    std::size_t logs = 0;
+    for (const auto& file : fs::recursive_directory_iterator(folder / "r/decisions")) {
+        logs += file.path().extension() == ".jsonl" ? 1 : 0;
+    }
+    CHECK(logs == own);
+}
+
 TEST_CASE("ukemi schedule: wrong machines, prices and links are refused", "[cli][jobs]") {
     const ScratchFolder scratch;
     write_file(scratch.path() / "spot.json", on_spot);

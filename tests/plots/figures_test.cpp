@@ -96,6 +96,7 @@ plots::FigureInput every_kind() {
     use.gpus_of = {4, 2};
     use.jobs = {"wide", "narrow"};
     use.bars = {{0, 0, 4, 0, 2, 0}, {1, 0, 1, 0.5, 3, 1}};
+    input.job_hours = {{"fifo", "wide", {3, 0.5, 0.25, 0, 0, 0.25}}, {"fifo", "narrow", {1}}};
     input.step_parts = {{{"input", "waiting for input"}, {"compute", "compute (mean worker)"}},
                         {{"one", {0, 0.25}}, {"two", {0.125, 0.5}}}};
     return input;
@@ -237,6 +238,23 @@ TEST_CASE("step_parts: a row each, in milliseconds where steps are short", "[fig
     input.step_parts->rows[0].part_s[0] = -1;
     CHECK(plots::draw_step_parts(input, folder.path(), without_gnuplot()).problem ==
           "step_parts: a number of one is negative or not finite");
+}
+
+TEST_CASE("gpu_hours_by_job: a row a job, sums where there are many", "[figures][golden]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = every_kind();
+    plots::draw_gpu_hours_by_job(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("gpu_hours_by_job.csv") ==
+          "row,useful_h,redone_h,transition_h,checkpoint_h,idle_h,wasted_h,held_h,name\n"
+          "0,3,0.5,0.25,0,0,0.25,4,fifo: wide\n1,1,0,0,0,0,0,1,fifo: narrow\n");
+    CHECK(folder.text_of("gpu_hours_by_job.gp").find("'4 h, 75 %'") != std::string::npos);
+    for (int i = 0; i < 40; ++i) input.job_hours.push_back({"srtf", "one", {0.5, 0.5}});
+    plots::draw_gpu_hours_by_job(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("gpu_hours_by_job.csv")
+              .ends_with("0,4,0.5,0.25,0,0,0.25,5,fifo\n1,20,20,0,0,0,0,40,srtf\n"));
+    input.job_hours[0].by_cause[1] = -1;
+    CHECK(plots::draw_gpu_hours_by_job(input, folder.path(), without_gnuplot()).problem ==
+          "gpu_hours_by_job: a number is negative or not finite");
 }
 
 TEST_CASE("gpus_by_job: a lane a GPU, the first machine on top", "[figures][golden]") {

@@ -44,7 +44,7 @@ std::set<std::string> documented_words() {
 // Names that the scenario chooses (zones, policies, sizes) are no keys of the reader.
 bool is_chosen(const std::string& place, const std::string& key) {
     static const std::set<std::string> maps = {"policy_parameters", "communication", "curves",
-                                               "speed_on"};
+                                               "speed_on", "set"};
     return maps.contains(place) || std::isdigit(static_cast<unsigned char>(key.front())) != 0;
 }
 

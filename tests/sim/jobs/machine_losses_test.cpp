@@ -60,7 +60,7 @@ TEST_CASE("machine losses: one that hits two jobs, by hand", "[jobs]") {
                                     plain_job({}, 2, whole_seconds(200))};
     for (SharingJob& job : jobs) {
         job.restart = whole_seconds(10);
-        job.saves = {whole_seconds(40), whole_seconds(5)};
+        job.saves = {whole_seconds(40), whole_seconds(5), {}};
     }
     for (const char* name : {"fifo", "srtf", "tiresias"}) {
         CAPTURE(name);
@@ -114,7 +114,7 @@ TEST_CASE("machine losses: within a round the job saves in the notice", "[jobs]"
     cluster.markets = {market_of({{at_s(0), 1}, {at_s(90), 0}, {at_s(100), 1}}, whole_seconds(20),
                                  milli_dollar_a_second)};
     std::vector<SharingJob> jobs = {plain_job({}, 1, whole_seconds(100))};
-    jobs[0].saves = {whole_seconds(1000), whole_seconds(5)};
+    jobs[0].saves = {whole_seconds(1000), whole_seconds(5), {}};
     const sim::ScheduleOutcome told = outcome_on(cluster, jobs, "srtf", whole_seconds(60));
     CHECK(told.jobs[0].completion == at_s(120 + 75));
     CHECK(told.jobs[0].losses == 1);
@@ -132,7 +132,7 @@ TEST_CASE("machine losses: a notice that is too short for a save is a loss at on
     cluster.markets = {market_of({{at_s(0), 1}, {at_s(90), 0}, {at_s(100), 1}}, whole_seconds(4),
                                  milli_dollar_a_second)};
     std::vector<SharingJob> jobs = {plain_job({}, 1, whole_seconds(100))};
-    jobs[0].saves = {whole_seconds(50), whole_seconds(5)};
+    jobs[0].saves = {whole_seconds(50), whole_seconds(5), {}};
     const sim::ScheduleOutcome outcome = outcome_on(cluster, jobs, "fifo");
     // Saved at 55 s; what it did until 86 s is lost. From 100 s on 50 s are left, without a save.
     CHECK(outcome.jobs[0].completion == at_s(150));
@@ -208,7 +208,8 @@ RandomMarket random_market(std::uint64_t seed) {
             one.jobs.emplace_back(plain_job(arrival, asked, milliseconds(random.integer(1, 9000))));
         job.restart = milliseconds(random.integer(0, 500));
         if (!random.chance(0.7)) continue;
-        job.saves = {milliseconds(random.integer(1, 2000)), milliseconds(random.integer(0, 300))};
+        job.saves = {
+            milliseconds(random.integer(1, 2000)), milliseconds(random.integer(0, 300)), {}};
     }
     return one;
 }

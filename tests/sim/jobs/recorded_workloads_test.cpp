@@ -76,6 +76,49 @@ TEST_CASE("recorded workloads: Tiresias and Optimus complete every job in the re
     CHECK(jobs == 1920);
 }
 
+TEST_CASE("recorded workloads: what no peer has, left out, changes no recorded second",
+          "[jobs][peers]") {
+    const fs::path tables = *peer_outputs() / pollux_tables;
+    const auto data = recorded_data(pollux_workloads);
+    if (!data || !fs::exists(tables)) {
+        WARN("skipped: no recorded data: pollux/workloads, reference/peers/cluster/pollux");
+        return;
+    }
+    const ScratchFolder scratch;
+    scratch.file("racks.json",
+                 R"({"name": "racks", "seed": 1, "cluster": {"machine": "p3.8xlarge", "count": 16},
+                   "job": {"name": "vgg16", "model": "vgg16", "batch": 32, "steps": 2}})");
+    json scenario = json::parse(pollux_scenario(
+        fs::absolute(*data / pollux_workloads / "workload-3.csv"), fs::absolute(tables)));
+    scenario["cluster"]["market"] = {
+        {"generate", {{"market", "v100-16-burst"}, {"length", "28 d"}}},
+        {"notice", "2 min"},
+        {"after_last_row", "repeat"}};
+    scenario["network"] = "racks.json";
+    scenario["jobs"]["interpolate"] = true;  // of the rows that only the other schedule asks for
+    scenario["transition"] = {{"system", "parcae"}};
+    scenario["checkpoint"] = {{"every", "10 min"}, {"takes", "20 s"}, {"restore", "20 s"}};
+    const auto runs_of = [&](const json& document) {
+        std::vector<scenarios::ScheduleScenario> variants;
+        variants.push_back(scenarios::schedule_scenario_from_text(
+            document.dump(), scratch.path() / "with_all.json"));
+        std::vector<double> means_s;
+        for (const analysis::ScheduledRun& run : analysis::run_schedules(variants)) {
+            means_s.push_back(run.completion_s.mean);
+            if (!document.contains("ignore")) continue;
+            CAPTURE(run.scheduler);
+            check_recorded_run(
+                run, json::parse(read_file(tables / "expected" / (run.scheduler + "-w3.json"))));
+        }
+        return means_s;
+    };
+    scenario["ignore"] = {"losses", "links", "phases", "prices", "checkpoints"};
+    const std::vector<double> without = runs_of(scenario);
+    scenario.erase("ignore");
+    const std::vector<double> with = runs_of(scenario);
+    for (std::size_t i = 0; i < with.size(); ++i) CHECK(with[i] > without[i]);
+}
+
 // Fitted to nothing that is compared here: 571 of the 794 step times are ours. Shuffling the rows
 // of the simulator's own triangulation moves Optimus' means by -0.07 to +4.0 %.
 TEST_CASE("recorded workloads: with our own interpolation means move by less than 2 %",

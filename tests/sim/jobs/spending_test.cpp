@@ -142,7 +142,7 @@ TEST_CASE("spot_shares: what is spent is never above the budget", "[jobs][proper
                                      static_cast<std::int32_t>(random.integer(1, machines)),
                                      milliseconds(random.integer(1, 9000))));
             jobs.back().restart = milliseconds(random.integer(0, 300));
-            jobs.back().saves = {milliseconds(random.integer(100, 2000)), {}};
+            jobs.back().saves = {milliseconds(random.integer(100, 2000)), {}, {}};
         }
         const double budget_usd = 0.001 * static_cast<double>(random.integer(1, 300));
         const sim::ScheduleOutcome outcome = spent_on(

@@ -1,0 +1,97 @@
+// world_result.cpp — what is known of a run when it is over.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/job/world.hpp"
+#include "sim/market/lease_bill.hpp"
+
+namespace ukemi::sim {
+
+records::RunResult World::broken_off() {
+    records::RunResult so_far = result();
+    so_far.finished = so_far.deadline_met = false;
+    so_far.cost = spent_by(queue_.now());
+    return so_far;
+}
+
+std::string World::why_unfinished() const {
+    const policies::Plan& plan = controller_.plan();
+    const bool wants_none =
+        policies::fleet_count(plan) == 0 || policies::fleet_market(plan) == policies::Market::none;
+    const bool trains = trainer_->phase() == policies::JobPhase::running;
+    const std::string_view what = trains       ? "it was still training"
+                                  : wants_none ? "its policies want no machines"
+                                  : policies::fleet_market(plan) == policies::Market::spot
+                                      ? "it waits for spot machines"
+                                      : "it waits for machines";
+    return fmt::format("{} {}", what,
+                       stuck_ ? "and nothing to come would change that" : "when time was up");
+}
+
+records::RunResult World::result() {
+    records::RunResult result;
+    result.seed = setup_.seed;
+    result.oracle = setup_.oracle;
+    result.predictor = policies::name_of(job_.predictor.kind);
+    result.finished = finished_;
+    const Instant end = finished_ ? finished_at_ : queue_.now();
+    result.duration = end.since_start();
+    result.stuck = stuck_;
+    result.unfinished_because = unfinished_because_;
+    if (job_.deadline < Instant::never()) {
+        result.deadline = job_.deadline.since_start();
+        result.deadline_met = finished_ && finished_at_ <= job_.deadline;
+    }
+    result.ticks = ticks_;
+    result.samples_done = std::min(controller_.samples_done(), controller_.samples_total());
+    result.samples_total = controller_.samples_total();
+    result.work_is_time = job_.samples_per_epoch == 0;
+    result.causes = ledger_.totals();
+    result.held = ledger_.held();
+    result.worker_time = ledger_.as_members();
+    result.egress = egress_;
+    result.cost = in_all(ledger_.billed(), egress_);
+    INVARIANT(result.causes.time_sum() == result.held);
+    INVARIANT(result.causes.cost_sum() + result.egress == result.cost);
+    result.spot = fleet_.spot_billed();
+    result.on_demand = fleet_.on_demand_billed();
+    INVARIANT(result.spot.held + result.on_demand.held == result.held);
+    INVARIANT(result.spot.cost + result.on_demand.cost + result.egress == result.cost);
+    result.launches = fleet_.launches();
+    result.launch_failures = fleet_.launch_failures();
+    result.revocations = fleet_.revocations();
+    result.revocation_events = fleet_.revocation_events();
+    const StepsMade made = trainer_->steps_made();
+    const Duration mean = Duration::of(made.time.raw() / std::max<std::int64_t>(made.steps, 1));
+    if (mean >= nanoseconds(1000)) {  // else time is its work
+        result.steps = controller_.steps_done();
+        result.step_mean = mean;
+    }
+    if (pipelines_) {
+        result.pipelines = pipelines_->counts();
+        if (made.steps > 0) result.trained = {made.from.since_start(), made.until.since_start()};
+    }
+    if (const auto learned = trainer_->learned()) {
+        result.learned = learned->share;
+        result.accuracy = learned->metric;
+    }
+    result.transitions = trainer_->transitions();
+    result.checkpoints = trainer_->checkpoints();
+    result.plans = plans_;
+    result.discarded = discarded_;
+    result.refused = controller_.refused_count();
+    result.events = static_cast<std::int64_t>(queue_.popped_count());
+    hash_.add_number(result.cost.raw());
+    hash_.add_number(result.duration.raw());
+    if (const auto digest = trainer_->model_digest()) {
+        hash_.add_number(std::bit_cast<std::int64_t>(*digest));
+    }
+    result.event_hash = hash_.text();
+    if (change_costs_.phases_known) result.phases = meter_.with(trainer_->phase_costs());
+    if (timeline_) result.timeline = timeline_->take_rows();
+    return result;
+}
+
+}  // namespace ukemi::sim
