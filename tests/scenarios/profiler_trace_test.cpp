@@ -151,7 +151,7 @@ TEST_CASE("profiler trace: a recorded one is a model of steps", "[scenario][prof
     CHECK_THROWS_WITH(entry(16, R"(, "compute": {"fixed": "1 s"})"),
                       Catch::Contains("/job/compute: stands beside a model whose steps"));
     CHECK_THROWS_WITH(entry(16, R"(, "layout": {"data": 2, "shard": "parameters"})"),
-                      Catch::Contains("/job/layout: is for models whose layers are known"));
+                      Catch::Contains("/job/layout: only transformers' parameters are divided"));
 }
 
 }  // namespace ukemi
