@@ -176,7 +176,7 @@ private:
     FileDescriptor wake_;
     std::string address_;
     std::vector<std::int32_t> hosts_;  // by rank
-    std::vector<Peer> peers_;  // by rank; this rank's has no stream
+    std::vector<Peer> peers_;          // by rank; this rank's has no stream
 
     mutable std::mutex mutex_;
     // A thread that waits while another one leads: it is woken when its parcel is done, when
