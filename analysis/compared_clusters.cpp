@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "analysis/compared_folder.hpp"
 #include "base/json_document.hpp"
@@ -105,7 +106,8 @@ StoredResults read_folder(const fs::path& folder, const ClusterFolder& kind) {
     results.command = kind.command;
     const fs::path about_file = folder / "run.json";
     const fs::path rows_file = folder / kind.file("json");
-    results.scenario = parse_json(read_file(about_file), about_file.string()).at("scenario");
+    results.scenario = std::make_shared<const nlohmann::json>(
+        parse_json(read_file(about_file), about_file.string()).at("scenario"));
     // The order of its keys is that of the columns.
     parse_json(read_file(rows_file), rows_file.string());
     const ordered_json document = ordered_json::parse(read_file(rows_file));
@@ -121,7 +123,7 @@ StoredResults read_folder(const fs::path& folder, const ClusterFolder& kind) {
                       summary.varied_words(),
                       row.at("seed").get<std::uint64_t>(),
                       {},
-                      row,
+                      std::make_shared<const ordered_json>(row),
                       std::nullopt,
                       {},
                       changes[summary.head()]};

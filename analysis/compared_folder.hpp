@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,7 +34,8 @@ struct StoredRun {
     std::string trace;   // or what was varied, in words
     std::uint64_t seed = 0;
     Duration start;
-    nlohmann::ordered_json row;  // of runs.json, schedule.json or search.json
+    std::shared_ptr<const nlohmann::ordered_json>
+        row;  // of runs.json, schedule.json or search.json
     std::optional<RecordedPhases> phases;
     std::filesystem::path decisions;                     // a log; empty if there is none
     std::optional<std::vector<ComparedChange>> changes;  // who held what; trials that went on
@@ -43,8 +45,8 @@ struct StoredRun {
 };
 
 struct StoredResults {
-    std::string command;      // "schedule"; of runs on markets "replay"
-    nlohmann::json scenario;  // resolved
+    std::string command;                             // "schedule"; of runs on markets "replay"
+    std::shared_ptr<const nlohmann::json> scenario;  // resolved
     std::vector<StoredRun> runs;
 };
 

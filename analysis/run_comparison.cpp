@@ -84,14 +84,14 @@ StoredResults load(const fs::path& folder) {
             throw InputError(folder.string(), "",
                              "holds variants of a scenario: expected the runs of one");
         }
-        results.scenario = about.at("scenario");
+        results.scenario = std::make_shared<const json>(about.at("scenario"));
         const json document = parse_json(read_file(runs_file), runs_file.string());
         for (const json& row : document.at("runs")) {
             StoredRun run{short_label(row.at("policy").get<std::string>()),
                           row.at("trace").get<std::string>(),
                           row.at("seed").get<std::uint64_t>(),
                           seconds(row.value("start_s", 0.0)),
-                          row,
+                          std::make_shared<const nlohmann::ordered_json>(row),
                           std::nullopt,
                           {},
                           std::nullopt};
@@ -107,7 +107,7 @@ StoredResults load(const fs::path& folder) {
 void load_details(const fs::path& folder, std::vector<StoredRun>& runs) {
     std::map<std::string, int> uses;
     const auto name_of = [](const StoredRun& run) {  // as the list was called then
-        return run_folder(run.row.at("policy").get<std::string>(), run.trace, run.seed, run.start);
+        return run_folder(run.row->at("policy").get<std::string>(), run.trace, run.seed, run.start);
     };
     if (!runs.empty() && runs.front().changes) return;  // of a cluster: they are in its tables
     for (const StoredRun& run : runs) ++uses[name_of(run)];
@@ -133,7 +133,8 @@ struct NamedValue {
 std::vector<NamedValue> compared_values() {
     std::vector<NamedValue> values;
     const auto column = [&](const std::string& name) {
-        values.push_back({name, [name](const StoredRun& run) { return number_in(run.row, name); }});
+        values.push_back(
+            {name, [name](const StoredRun& run) { return number_in(*run.row, name); }});
     };
     const auto running_s = [](const StoredRun& run) {
         return run.phases ? Value(run.phases->running_s) : Value();
@@ -144,20 +145,21 @@ std::vector<NamedValue> compared_values() {
     for (const std::string_view cause : records::cause_names()) column(std::string(cause) + "_s");
     column("steps");
     values.push_back({"step_s_mean", [=](const StoredRun& run) {
-                          const Value stated = number_in(run.row, "step_s_mean");
+                          const Value stated = number_in(*run.row, "step_s_mean");
                           return stated ? stated
-                                        : ratio(running_s(run), number_in(run.row, "steps"));
+                                        : ratio(running_s(run), number_in(*run.row, "steps"));
                       }});
     values.push_back({"training_s", running_s});  // wall time spent in steps
     column("samples");
     column("work_h");
     values.push_back({"training_samples_per_s", [=](const StoredRun& run) {
-                          return ratio(number_in(run.row, "samples"), running_s(run));
+                          return ratio(number_in(*run.row, "samples"), running_s(run));
                       }});
     column("transitions");
     values.push_back({"transition_wall_s_mean", [](const StoredRun& run) {
                           if (!run.phases) return Value();
-                          return ratio(run.phases->transition_s, number_in(run.row, "transitions"));
+                          return ratio(run.phases->transition_s,
+                                       number_in(*run.row, "transitions"));
                       }});
     for (const char* name : {"checkpoints", "revocations", "revocation_events", "launches", "plans",
                              "discarded", "refused", "loss", "accuracy"}) {
@@ -201,10 +203,10 @@ std::vector<std::string> scenario_differences(json a, json b) {
 std::vector<NamedValue> values_in(const StoredRun& run) {
     if (!run.changes) return compared_values();
     std::vector<NamedValue> values;
-    for (const auto& [key, value] : run.row.items()) {
+    for (const auto& [key, value] : run.row->items()) {
         if (key == "seed" || value.is_string() || value.is_object()) continue;
         values.push_back(
-            {key, [key = key](const StoredRun& one) { return number_in(one.row, key); }});
+            {key, [key = key](const StoredRun& one) { return number_in(*one.row, key); }});
     }
     return values;
 }
@@ -285,10 +287,10 @@ ResultsComparison compare_results(const fs::path& predicted, const fs::path& mea
     load_details(predicted, sim.runs);
     load_details(measured, live.runs);
     ResultsComparison result;
-    result.scenario_differences = scenario_differences(sim.scenario, live.scenario);
-    if (sim.scenario.is_object()) {
-        const auto name = sim.scenario.find("name");
-        if (name != sim.scenario.end() && name->is_string()) {
+    result.scenario_differences = scenario_differences(*sim.scenario, *live.scenario);
+    if (sim.scenario->is_object()) {
+        const auto name = sim.scenario->find("name");
+        if (name != sim.scenario->end() && name->is_string()) {
             result.scenario = one_line(name->get<std::string>());
         }
     }

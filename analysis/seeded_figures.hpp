@@ -17,7 +17,7 @@ struct SeededQuantity {
     double scale = 1;    // one of what is shown in the metric's unit is 1 / scale
 };
 
-// Of schedule.json or search.json: a line for whoever decided, called `compared` there; means over
+// Of schedule.json or search.json: a line for who decided, called `compared` there; means over
 // the seeds, with their intervals. Nothing where no number was varied.
 std::vector<plots::VariationInput> seeded_variations(const std::filesystem::path& file,
                                                      const std::string& compared,

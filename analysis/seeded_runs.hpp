@@ -95,7 +95,7 @@ std::vector<SeededRun> seeded_runs(std::span<const Run> runs,
 std::vector<NamedColumn> seeded_head();
 std::vector<records::RunValue> head_values(const SeededRun& run);
 
-// Means of every column that holds numbers, of whoever decided in each variant; pairs with the
+// Means of every column that holds numbers, of each that decided in each variant; pairs with the
 // baseline, unless that is empty. `compared` is what they are: "scheduler". InputError for a
 // baseline that is none of them.
 GroupedRuns grouped_over_seeds(std::string compared, std::span<const SeededRun> runs,

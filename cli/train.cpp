@@ -293,6 +293,16 @@ nlohmann::json about_run(const TrainOptions& options, const scenarios::Scenario&
     return about;
 }
 
+// The results folder of a run that has ended.
+bool write_live(analysis::OutputFolder& results, const analysis::ReplayInputs& inputs,
+                runtime::LiveRun& live, bool has_provider) {
+    live.run.files = {{"steps.csv", runtime::steps_csv(live.record)},
+                      {"live.json", runtime::live_json(live.record)}};
+    if (has_provider) live.run.files.push_back({"provider.jsonl", live.provider});
+    return analysis::say_figures(
+        analysis::write_results(results, inputs, std::span(&live.run, 1), {}));
+}
+
 void train(const TrainOptions& options) {
     scenarios::Scenario scenario = options.live.read_scenario();
     const std::optional<runtime::AgentDoor> agents = agents_of(options, scenario);
@@ -356,12 +366,7 @@ void train(const TrainOptions& options) {
         throw ExitWith{exit_machine_failed};
     }
     inputs.live = about.dump();
-    live.run.files = {{"steps.csv", runtime::steps_csv(live.record)},
-                      {"live.json", runtime::live_json(live.record)}};
-    if (provider) live.run.files.push_back({"provider.jsonl", live.provider});
-    drawn = analysis::say_figures(
-                analysis::write_results(results, inputs, std::span(&live.run, 1), {})) &&
-            drawn;
+    drawn = write_live(results, inputs, live, provider.has_value()) && drawn;
     if (lease && !replaced) end_run(*lease, live_options.folder);
     print_run(live, options.json, folder);
     if (live.failure) std::rethrow_exception(live.failure);

@@ -19,7 +19,7 @@ namespace ukemi::runtime {
 
 struct AgentSetup {
     std::vector<SocketAddress> coordinators;  // where one may be: each is tried in turn
-    // Where one is just now, by whoever knows; nothing if nobody does. std::system_error if who
+    // Where one is just now, by who knows; nothing if nobody does. std::system_error if who
     // should know does not answer.
     std::function<std::optional<SocketAddress>()> find;
     Secret secret{};

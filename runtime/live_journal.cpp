@@ -61,7 +61,7 @@ std::unique_ptr<Journaled> begin_journal(const LiveOptions& options, const std::
     }
     header.run = options.agents->run;
     header.term = options.agents->term;
-    // Hard stops hold for whoever comes next, too, unless that one is told others.
+    // Hard stops hold for who comes next, too, unless that one is told others.
     if (live.budget) header.budget_nano_usd = live.budget->raw();
     if (header.budget_nano_usd) live.budget = Dollars::of(*header.budget_nano_usd);
     if (live.stop_at) header.stop_at_ns = ns_of(*live.stop_at);

@@ -88,7 +88,7 @@ std::string_view sentence_of(WorkerPhase phase) {
 
 ByteString encode(const Message& message) {
     ByteString frame(4);
-    WireWriter writer(frame);
+    FrameWriter writer(frame);
     auto type = static_cast<std::uint8_t>(message.index());
     writer.put(type);
     // Only ties fields; nothing is written to.
@@ -103,7 +103,7 @@ ByteString encode(const Message& message) {
 
 Decoded decode(std::span<const std::uint8_t> frame) {
     if (frame.size() > frame_bytes_max) return {std::nullopt, "a frame that is too long"};
-    WireReader reader(frame);
+    FrameReader reader(frame);
     std::uint8_t type = 0;
     reader.get(type);
     constexpr std::size_t types = std::variant_size_v<Message>;

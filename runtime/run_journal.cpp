@@ -64,13 +64,13 @@ constexpr std::size_t frame_head = 12;  // its length and the digest of what fol
 template <class T>
 std::string frame_of(T value) {
     ByteString bytes;
-    WireWriter writer(bytes);
+    FrameWriter writer(bytes);
     writer.put(value);
     const std::string body(bytes.begin(), bytes.end());
     auto length = static_cast<std::uint32_t>(body.size());
     std::uint64_t digest = text_digest(body);
     ByteString head;
-    WireWriter head_writer(head);
+    FrameWriter head_writer(head);
     head_writer.put(length);
     head_writer.put(digest);
     return std::string(head.begin(), head.end()) + body;
@@ -86,7 +86,7 @@ std::optional<std::size_t> frame_length(std::string_view text, std::size_t at) {
     const std::string_view left = text.substr(at);
     if (left.size() < frame_head) return std::nullopt;
     std::uint32_t length = 0;
-    WireReader(bytes_of(left)).get(length);
+    FrameReader(bytes_of(left)).get(length);
     if (left.size() - frame_head < length) return std::nullopt;
     if (length == 0 && left.find_first_not_of('\0') == std::string_view::npos) return std::nullopt;
     return frame_head + length;
@@ -99,9 +99,9 @@ bool read_frame(std::string_view text, std::size_t& at, T& value) {
     if (!length) return false;
     const std::string_view body = text.substr(at + frame_head, *length - frame_head);
     std::uint64_t digest = 0;
-    WireReader(bytes_of(text.substr(at + 4))).get(digest);
+    FrameReader(bytes_of(text.substr(at + 4))).get(digest);
     if (text_digest(body) != digest) return false;
-    WireReader reader(bytes_of(body));
+    FrameReader reader(bytes_of(body));
     reader.get(value);
     at += *length;
     return reader.problem().empty() && reader.left() == 0;

@@ -3,7 +3,7 @@
 //
 // A World is a function of what comes to it from outside: what the crew reports, what a provider
 // answers, and the moments at which either was taken up. Each coordinator writes that into a file
-// of its own beside the checkpoints (journal-TERM), before it acts on it; whoever comes after it
+// of its own beside the checkpoints (journal-TERM), before it acts on it; who comes after it
 // reads all of them in order, as far as the one in between has read, and then has the same bill,
 // the same policies, and the same decisions. One that lives on without knowing of its successor
 // spoils nothing: nobody reads what it writes from then on.

@@ -55,9 +55,9 @@ constexpr std::uint8_t count_of(kernels::Outcome) {
 template <class T>
 concept Fixed = std::integral<T> && !std::same_as<T, bool>;
 
-class WireWriter {
+class FrameWriter {
 public:
-    explicit WireWriter(ByteString& out) : out_(out) {}
+    explicit FrameWriter(ByteString& out) : out_(out) {}
 
     template <Fixed T>
     void put(T& value) {
@@ -131,9 +131,9 @@ private:
     ByteString& out_;
 };
 
-class WireReader {
+class FrameReader {
 public:
-    explicit WireReader(std::span<const std::uint8_t> in) : left_(in) {}
+    explicit FrameReader(std::span<const std::uint8_t> in) : left_(in) {}
     const std::string& problem() const { return problem_; }
     std::size_t left() const { return left_.size(); }
 

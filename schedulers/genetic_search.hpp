@@ -72,7 +72,7 @@ private:
     std::vector<JobId> bred_for_;
     std::vector<Individual> population_;
     // Of this search, as far as asked: by job, machines and GPUs.
-    std::unordered_map<std::uint64_t, double> speedups_;
+    std::unordered_map<std::uint64_t, double> speedups_;  // order-free: only looked up
 };
 
 }  // namespace ukemi::schedulers

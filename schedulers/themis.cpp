@@ -11,7 +11,7 @@
 // only the part of its number by which the others' product is smaller for its taking part. That is
 // its hidden payment, for which it pays to bid the truth. What is left goes to those who did not
 // bid, a GPU each in the order of ρ until they have what they ask for; what they do not want, to
-// the bidders likewise.
+// the bidders, too.
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -8,7 +8,7 @@
 // (`report_lost`, from any thread), and every wait here has a deadline. A group that has broken
 // aborts its communicator before the call returns, so that the caller may free its buffers; what
 // comes after a loss, and every growth, is a new group with a new id. A group that only loses
-// members in a planned way may be made within the present one, which stays as it is: whoever makes
+// members in a planned way may be made within the present one, which stays as it is: who makes
 // it may still let it go. (NCCL 2.28 shrinks and does not grow. It could also shrink while
 // aborting, but then the parent's end may hang, and buffers would stay in use until then.)
 #pragma once

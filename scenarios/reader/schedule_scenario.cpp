@@ -206,8 +206,7 @@ void read_counted_steps(ConfigReader& section, const traces::WorkloadRow& row,
             first = rate;
             constexpr double most_s = 10 * 366 * 86400.0;
             const double service_s = static_cast<double>(row.steps) / rate;
-            if (service_s > most_s)
-                section.fail("workload", "steps of a job take more than 3660 d");
+            if (service_s > most_s) section.fail("workload", "a job's steps take over 3660 d");
             job.service = seconds(service_s);
         }
         job.speed_of_group.push_back(first > 0 ? round_nearest(rate / first * 1e6) : 0);
@@ -216,6 +215,30 @@ void read_counted_steps(ConfigReader& section, const traces::WorkloadRow& row,
         section.fail("steps_per_s", fmt::format("no type of GPU of the cluster runs {}, job {}",
                                                 row.kind, ukemi::quoted(row.name)));
     }
+}
+
+void read_application(ConfigReader& section, const traces::WorkloadRow& row,
+                      const JobPauses& pauses, sim::JobPredictor predictor,
+                      const ScheduleScenario& scenario, sim::SharingJob& job) {
+    if (!scenario.tables) {
+        section.fail("workload", fmt::format("job {} names an application: expected \"tables\" "
+                                             "beside it, a folder of what was measured",
+                                             ukemi::quoted(row.name)));
+    }
+    job.application = scenario.tables->find(row.application);
+    if (job.application == nullptr) {
+        section.fail("tables",
+                     fmt::format("there is no application {}; there is {}",
+                                 ukemi::quoted(row.application), scenario.tables->names()));
+    }
+    set_pauses(pauses, job.application->restart, job);
+    job.predictor = predictor;
+    if (!scenario.batches) return;
+    const auto recorded = scenario.batches->find(row.name);
+    if (recorded == scenario.batches->end()) {
+        section.fail("batches", fmt::format("there are none of job {}", ukemi::quoted(row.name)));
+    }
+    job.recorded_batches = recorded->second;
 }
 
 // Files lie beside the scenario, or where their paths say.
@@ -271,26 +294,7 @@ void read_recorded_jobs(ConfigReader& section, const JobPauses& pauses,
         set_pauses(pauses, {}, job);
         if (!row.kind.empty()) read_counted_steps(section, row, rates, scenario.cluster, job);
         if (row.application.empty()) continue;
-        if (!scenario.tables) {
-            section.fail("workload", fmt::format("job {} names an application: expected \"tables\" "
-                                                 "beside it, a folder of what was measured",
-                                                 ukemi::quoted(row.name)));
-        }
-        job.application = scenario.tables->find(row.application);
-        if (job.application == nullptr) {
-            section.fail("tables",
-                         fmt::format("there is no application {}; there is {}",
-                                     ukemi::quoted(row.application), scenario.tables->names()));
-        }
-        set_pauses(pauses, job.application->restart, job);
-        job.predictor = predictor;
-        if (!scenario.batches) continue;
-        const auto recorded = scenario.batches->find(row.name);
-        if (recorded == scenario.batches->end()) {
-            section.fail("batches",
-                         fmt::format("there are none of job {}", ukemi::quoted(row.name)));
-        }
-        job.recorded_batches = recorded->second;
+        read_application(section, row, pauses, predictor, scenario, job);
     }
     section.finish();
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/jobs/free_gpus.hpp"
-#include "sim/jobs/live_jobs.hpp"
+#include "sim/jobs/present_jobs.hpp"
 #include "sim/jobs/schedule_run.hpp"
 #include "sim/jobs/shared_machines.hpp"
 

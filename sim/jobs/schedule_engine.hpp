@@ -2,7 +2,7 @@
 // told.
 //
 // It asks, carries the answer out and moves time on. Who has which GPUs is in Holdings, who is live
-// in LiveJobs, which machines are there in SharedMachines; how a job gets on is its JobWork's.
+// in PresentJobs, which machines are there in SharedMachines; how a job gets on is its JobWork's.
 #pragma once
 
 #include <deque>
@@ -14,7 +14,7 @@
 #include "base/time_queue.hpp"
 #include "sim/jobs/batch_ladder.hpp"
 #include "sim/jobs/holdings.hpp"
-#include "sim/jobs/live_jobs.hpp"
+#include "sim/jobs/present_jobs.hpp"
 #include "sim/jobs/schedule_run.hpp"
 #include "sim/jobs/shared_machines.hpp"
 
@@ -92,7 +92,7 @@ private:
     std::deque<SharingJob> given_;  // by the source; names of these outlive the run's use of them
     std::size_t next_ = 0;          // of all jobs, to come
     ScheduleOutcome outcome_;
-    LiveJobs live_;
+    PresentJobs live_;
     SharedMachines machines_;
     Holdings holdings_;
     bool moves_ = false;             // machines come and go, or prices change

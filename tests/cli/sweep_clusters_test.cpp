@@ -1,4 +1,4 @@
-// sweep_clusters_test.cpp — schedules and searches as everywhere: seeds, pairs, sweeps, databases,
+// sweep_clusters_test.cpp — schedules and searches with seeds, pairs, sweeps, databases,
 // reports and differences, with the numbers of the one command in every other.
 #include <fmt/format.h>
 

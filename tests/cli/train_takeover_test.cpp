@@ -165,7 +165,7 @@ TEST_CASE("ukemi train: a successor has the bill, the ledger and the hard stops 
     CHECK(agent->wait().code == 0);
     const auto all = nlohmann::json::parse(text_in(rig.folder() / "last/runs.json"));
     const auto& result = all.at("runs").at(0);
-    // Two machines for 4 USD/h each, from the first to the last moment, whoever led the run.
+    // Two machines for 4 USD/h each, from the first to the last moment, no matter who led the run.
     const double cost = result.at("cost_usd").get<double>();
     CHECK(cost < 1);
     CHECK(cost > 0.8);

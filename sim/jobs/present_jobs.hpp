@@ -1,5 +1,5 @@
-// live_jobs.hpp — the jobs of a workload that have come and are not complete: what each holds, and
-// what it forecasts. Memory follows the most that there ever were at once, not the workload.
+// present_jobs.hpp — the jobs of a workload that have come and are not complete: what each holds,
+// and what it forecasts. Memory follows the most that there ever were at once, not the workload.
 #pragma once
 
 #include <algorithm>
@@ -38,11 +38,11 @@ struct LiveJob {
     Duration step;                        // that it now takes, with others on its links
 };
 
-class LiveJobs final : public schedulers::JobForecasts {
+class PresentJobs final : public schedulers::JobForecasts {
 public:
     using JobId = schedulers::JobId;
 
-    explicit LiveJobs(std::size_t jobs) : slot_of_(jobs, no_slot) {}
+    explicit PresentJobs(std::size_t jobs) : slot_of_(jobs, no_slot) {}
 
     void expect_jobs(std::size_t jobs) { slot_of_.resize(jobs, no_slot); }
     std::size_t expected() const { return slot_of_.size(); }
