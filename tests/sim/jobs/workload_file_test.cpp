@@ -73,7 +73,7 @@ TEST_CASE("workload files: ElasticFlow's own names, and Gavel's steps", "[jobs]"
     CHECK(table.steps_per_s("v100", "('A3C', 1)") == 0);
     CHECK_THROWS_AS(table.steps_per_s("k80", "('A3C', 2)"), InputError);
     CHECK(complaint_about(scratch.file("s.trace", "a\tb\tc\t-n\t1\t5\t1\t1\t2.0\t0\n")) ==
-          "s.trace:1:9: expected -1: deadlines of Gavel's traces are not read, found \"2.0\"");
+          "s.trace:1:18: expected -1: deadlines of Gavel's traces are not read, found \"2.0\"");
 }
 
 TEST_CASE("workload files: Philly's stamps and Pollux's seconds", "[jobs]") {
