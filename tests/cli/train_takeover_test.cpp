@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int workers = 4;
+constexpr int workers_of_run = 4;
 constexpr int batch = 8;  // of a worker
 
 std::set<int> children_of(const RunningProgram& program) {
@@ -57,7 +57,7 @@ std::int64_t steps_saved(const std::string& said) {
 
 TEST_CASE("ukemi train: a killed coordinator's successor goes on with its workers, bit for bit",
           "[cli][live][chaos]") {
-    const AgentsRig rig(without_end, workers, workers);
+    const AgentsRig rig(without_end, workers_of_run, workers_of_run);
     // Its decisions follow from all gradients since the first.
     const std::vector<std::string> policies{"--policies",
                                             "spot_only+checkpoint_on_notice+noise_doubling_batch"};
@@ -104,8 +104,8 @@ TEST_CASE("ukemi train: a killed coordinator's successor goes on with its worker
     const std::int64_t steps = steps_saved(ran.err);
     const auto all = nlohmann::json::parse(text_in(rig.folder() / last / "runs.json"));
     const auto samples = all.at("runs").at(0).at("samples").get<std::int64_t>();
-    CHECK(samples >= steps * workers * batch);
-    write_file(rig.folder() / "s.json", agents_scenario(samples, workers, workers));
+    CHECK(samples >= steps * workers_of_run * batch);
+    write_file(rig.folder() / "s.json", agents_scenario(samples, workers_of_run, workers_of_run));
     const Ran home = run_ukemi(
         rig.folder(), with_policies({"train", "s.json", "--time-scale", "100", "--out", "home"}));
     REQUIRE(home.code == 0);

@@ -17,7 +17,7 @@ namespace ukemi {
 namespace {
 
 // Steps of 16 samples, whatever the number of workers: 10 a second with one, 16 with two.
-constexpr std::string_view trained = R"({"name": "trained", "seed": 3,
+constexpr std::string_view trained_scenario = R"({"name": "trained_scenario", "seed": 3,
     "job": {"samples": 1600, "batch": 16, "samples_per_epoch": 512,
             "throughput": {"1": "160 samples/s", "2": "256 samples/s"},
             "checkpoint": {"cost": "1 s"}, "restart": "500 ms"},
@@ -35,9 +35,9 @@ constexpr std::string_view three_jobs =
 class Rig {
 public:
     explicit Rig(std::string_view jobs, std::string_view scheduler) {
-        folder_.file("trained.json", trained);
+        folder_.file("trained_scenario.json", trained_scenario);
         text_ = fmt::format(R"({{"name": "shared", "cluster": {{"gpus_per_machine": 2}},
-            "trains": "trained.json", "jobs": {}, "schedulers": [{{{}}}]}})",
+            "trains": "trained_scenario.json", "jobs": {}, "schedulers": [{{{}}}]}})",
                             jobs, scheduler);
         options.live = options_in(folder_, 1);
         options.cores = 2;

@@ -18,25 +18,25 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Group {
+struct DeviceGroup {
     std::unique_ptr<test::InProcessCommunicator> sockets;
     std::unique_ptr<DeviceExchange> exchange;
 };
 
 // A worker, in one group after the other.
-struct Member {
+struct DeviceMember {
     std::shared_ptr<FakeNccl> fake;
     DeviceLink link;
-    Group present;
-    Group next;
+    DeviceGroup present;
+    DeviceGroup next;
     Outcome outcome = Outcome::aborted;
     std::vector<float> sum;
 };
 
-class Workers {
+class DeviceWorkers {
 public:
-    Member& add(int number, std::string device) {
-        Member& added = members[number];
+    DeviceMember& add(int number, std::string device) {
+        DeviceMember& added = members[number];
         added.fake = std::make_shared<FakeNccl>(board_);
         added.link = {std::move(device), added.fake, {}};
         return added;
@@ -48,7 +48,7 @@ public:
         auto sockets = test::in_process_communicators(size, 20s, epoch);
         std::vector<std::jthread> threads;
         for (std::size_t rank = 0; rank < numbers.size(); ++rank) {
-            Member& member = members.at(numbers[rank]);
+            DeviceMember& member = members.at(numbers[rank]);
             member.next.sockets = std::move(sockets[rank]);
             member.next.exchange = std::make_unique<DeviceExchange>(
                 *member.next.sockets, member.link, std::vector<std::string>{"bucket/0"}, 10h);
@@ -57,14 +57,14 @@ public:
     }
     void commit(const std::vector<int>& numbers) {
         for (const int number : numbers) {
-            Member& member = members.at(number);
+            DeviceMember& member = members.at(number);
             member.present.exchange.reset();
             member.present = std::move(member.next);
         }
     }
     bool all_sum(const std::vector<int>& numbers, float wanted) {
         return std::ranges::all_of(numbers, [&](int number) {
-            const Member& member = members.at(number);
+            const DeviceMember& member = members.at(number);
             return member.outcome == Outcome::ok &&
                    member.sum == std::vector<float>{wanted, wanted};
         });
@@ -74,10 +74,10 @@ public:
         return static_cast<int>(std::ranges::count(members.at(number).fake->calls, "shrink"));
     }
 
-    std::map<int, Member> members;
+    std::map<int, DeviceMember> members;
 
 private:
-    static void sum(Member& member, int size) {
+    static void sum(DeviceMember& member, int size) {
         DeviceExchange& peers = *member.next.exchange;
         member.outcome = peers.connect(member.present.exchange.get());
         if (member.outcome != Outcome::ok) return;
@@ -95,7 +95,7 @@ private:
 
 TEST_CASE("device exchange: sums of the list go over the devices, the rest over the sockets",
           "[nccl]") {
-    Workers workers;
+    DeviceWorkers workers;
     for (int number : {0, 1, 2}) workers.add(number, "gpu " + std::to_string(number));
     workers.enter({0, 1, 2}, 1);
     CHECK(workers.all_sum({0, 1, 2}, 3));
@@ -109,7 +109,7 @@ TEST_CASE("device exchange: sums of the list go over the devices, the rest over 
 
 TEST_CASE("device exchange: two ranks on one GPU, or one without, and all use the sockets",
           "[nccl]") {
-    Workers workers;
+    DeviceWorkers workers;
     for (int number : {0, 1, 2}) workers.add(number, number == 0 ? "gpu 0" : "gpu 1");
     workers.enter({0, 1, 2}, 1);
     CHECK(workers.all_sum({0, 1, 2}, 3));
@@ -125,7 +125,7 @@ TEST_CASE("device exchange: two ranks on one GPU, or one without, and all use th
 }
 
 TEST_CASE("device exchange: where NCCL does not connect, the sockets serve and say why", "[nccl]") {
-    Workers workers;
+    DeviceWorkers workers;
     for (int number : {0, 1}) workers.add(number, "gpu " + std::to_string(number));
     workers.members.at(1).fake->launch_fails = true;
     workers.enter({0, 1}, 1);
@@ -136,7 +136,7 @@ TEST_CASE("device exchange: where NCCL does not connect, the sockets serve and s
 
 TEST_CASE("device exchange: a smaller group is made within the present one, others anew",
           "[nccl]") {
-    Workers workers;
+    DeviceWorkers workers;
     for (int number : {0, 1, 2, 3}) workers.add(number, "gpu " + std::to_string(number));
     workers.enter({0, 1, 2, 3}, 1);
     workers.commit({0, 1, 2, 3});
