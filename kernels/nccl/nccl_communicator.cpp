@@ -113,7 +113,7 @@ Outcome NcclCommunicator::connect_within(const NcclCommunicator& parent,
         state_->group.connect_within(parent.state_->group, excluded, state_->members));
 }
 
-bool NcclCommunicator::is_ready() const { return state_->group.phase() == NcclGroup::Phase::ready; }
+bool NcclCommunicator::is_ready() const { return state_->group.is_whole(); }
 
 void NcclCommunicator::report_lost(int rank) { state_->group.report_lost(rank); }
 std::string NcclCommunicator::why() const { return state_->group.why(); }

@@ -36,6 +36,8 @@ public:
     NcclGroup& operator=(const NcclGroup&) = delete;
 
     Phase phase() const { return phase_; }
+    // Nothing has ended it, nor is about to.
+    bool is_whole() const { return phase_ == Phase::ready && !aborted_ && lost_ < 0; }
     Membership membership() const { return members_; }
     int suspect() const { return suspect_; }  // as Communicator::suspect
     const std::string& why() const { return why_; }
