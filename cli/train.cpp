@@ -352,7 +352,10 @@ void train(const TrainOptions& options) {
     live_options.host_loss = [&notices] { return notices.loss(); };
     ProgressReport progress(scenario.job.samples_total, notices);
     live_options.on_progress = std::ref(progress);
-    if (agents) say_on_the_way(fmt::format("agents may join at {}\n", agents->address.text()));
+    live_options.on_open = [&agents] {
+        if (!agents) return;
+        say_on_the_way(fmt::format("agents may join at {}\n", agents->address.text()));
+    };
     std::optional<OwnAgent> own_agent;
     if (options.ranks) own_agent.emplace(*agents);
     runtime::LiveRun live = runtime::run_live(scenario, market, list, seed, live_options);

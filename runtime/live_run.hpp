@@ -33,6 +33,7 @@ struct LiveOptions {
     std::optional<ProviderSetup> provider;  // of the agents' machines
     JobShare* share = nullptr;              // as in LiveSetup
     std::function<void(const std::vector<std::string>&)> on_agents;
+    std::function<void()> on_open;  // nothing refuses the run any more: agents may come
     std::function<std::optional<std::string>()> lost_to;
     std::function<std::optional<std::string>()> remarks;
     std::optional<Dollars> budget;

@@ -392,7 +392,9 @@ void LiveTrainer::take(const GroupEntered& event, Instant at) {
         if (setup_.crew.agents) note_agents(at, fmt::format("{} workers train", workers_));
         queue_->schedule(at, sim::Phase::completion, sim::TransitionEnded{});
     }
-    if (rejoined && setup_.crew.agents) note_agents(at, fmt::format("{} workers train", workers_));
+    // Of a successor, also where the one before had only asked for another Plan.
+    const bool again = rejoined || (agreed && event.group_changed);
+    if (again && setup_.crew.agents) note_agents(at, fmt::format("{} workers train", workers_));
     if (rejoined || phase_ == policies::JobPhase::checkpointing || boundary_wanted_) stand(at);
 }
 

@@ -132,14 +132,14 @@ TEST_CASE("ukemi schedule --live: a signal ends all jobs, and nothing is lost",
 
 TEST_CASE("ukemi search --live: the simulated run's promotions and winner", "[cli][live][search]") {
     const ScratchFolder scratch;
-    const Ran ran = run_ukemi(
-        scratch.path(), {"search", shipped("search/live_search.json").string(), "--live", "--paced",
-                         "--set", "/trials=5", "--set", "/trial/job/samples=1800", "--out", "r"});
+    const Ran ran =
+        run_ukemi(scratch.path(), {"search", shipped("search/live_search.json").string(), "--live",
+                                   "--paced", "--set", "/trials=5", "--out", "r"});
     CAPTURE(ran.err);
     REQUIRE(ran.code == 0);
     const Ran simulated =
         run_ukemi(scratch.path(), {"search", shipped("search/live_search.json").string(), "--set",
-                                   "/trials=5", "--set", "/trial/job/samples=1800", "--out", "s"});
+                                   "/trials=5", "--out", "s"});
     REQUIRE(simulated.code == 0);
     const auto live_pieces = csv_rows(scratch.path() / "r/pieces.csv");
     const auto pieces = csv_rows(scratch.path() / "s/pieces.csv");
