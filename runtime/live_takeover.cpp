@@ -209,6 +209,7 @@ void LiveTrainer::adopt_workers() {
         crew_.kill(holder);
         lost(holder, "it did not have the model when the next coordinator came");
     }
+    if (there.empty()) return;
     note_agents(*taken_over_at_,
                 fmt::format("took over {} workers before step {}", there.size(), found.step));
 }
