@@ -263,7 +263,6 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     std::optional<ProviderSetup> provider_setup = options.provider;
     const auto journaled =
         begin_journal(options, log.text() + scenario.resolved, live, provider_setup);
-    if (options.on_open) options.on_open();
     std::optional<CommandProvider> provider;
     if (provider_setup) live.provider = &provider.emplace(std::move(*provider_setup));
     sim::WorldSetup setup;
