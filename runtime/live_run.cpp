@@ -29,7 +29,6 @@ policies::Capabilities live_capabilities(const sim::MarketData& market, const si
     can.codecs.clear();
     for (const kernels::CodecEntry& entry : kernels::all_codecs()) {
         if (entry.kind == policies::Codec::none) continue;
-        if (scripted && entry.kind != policies::Codec::fp16) continue;
         can.codecs.push_back(
             {entry.kind, entry.level_min, entry.level_max, entry.whole_levels, true});
     }
@@ -224,6 +223,8 @@ policies::Capabilities checked_capabilities(const scenarios::Scenario& scenario,
     const bool scripted = !training_of(scenario).script.empty();
     policies::Capabilities world_can = live_capabilities(market.data, job, scripted);
     scenarios::check_policies(list, scenario, world_can);
+    const std::string refused = policies::refusal(world_can, job.plan);
+    if (!refused.empty()) throw InputError(scenario.file.string(), "", refused);
     return world_can;
 }
 

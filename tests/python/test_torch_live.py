@@ -124,6 +124,19 @@ class Live(LiveTest):
         self.assertEqual(self.live("run")["incidents"], [])
         self.expect_equal_decisions("run")
 
+    def test_codecs_with_levels_while_machines_come_and_go(self):
+        slow = SCRIPT.replace("    out =", "    import time; time.sleep(0.01)\n    out =")
+        (self.folder / "small.py").write_text(slow)
+        for codec in ("power_sgd:2", "top_k:0.1"):
+            self.write({**SCENARIO, "training": {"script": "small.py", "codec": codec}})
+            name = codec.partition(":")[0]
+            self.train("--workers", "4", "--revocations", "scenario", "--out", name)
+            steps = self.expect_every_sample_once(name)
+            self.assertGreater(len({row["workers"] for row in steps}), 1)
+            self.assertLess(float(steps[-1]["loss"]), 0.5 * float(steps[0]["loss"]))
+            self.assertEqual(self.live(name)["incidents"], [])
+            self.expect_equal_decisions(name)
+
     def test_told_to_stop_it_saves_and_goes_on(self):
         # Always two: the bits of a step depend on how many share it.
         self.write({**SCENARIO, "cluster": {"count": 2},
