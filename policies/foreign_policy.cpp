@@ -2,11 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include "base/unit_text.hpp"
 
 namespace ukemi::policies {
+
+namespace {
+
+// The longest beginning that is no longer, and ends with a whole character of UTF-8.
+std::string_view beginning(std::string_view text, std::size_t bytes_max) {
+    if (text.size() <= bytes_max) return text;
+    std::size_t size = bytes_max;
+    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
+    return text.substr(0, size);
+}
+
+}  // namespace
+
+std::string_view lasting_reason(std::string_view reason) {
+    static std::mutex mutex;
+    static std::set<std::string, std::less<>> reasons;
+    reason = beginning(reason, reason_bytes_max);
+    const std::scoped_lock lock(mutex);
+    const auto known = reasons.find(reason);
+    if (known != reasons.end()) return *known;
+    if (reasons.size() >= reasons_max) return "(not kept: too many different reasons)";
+    return *reasons.emplace(reason).first;
+}
 
 ForeignPolicy::ForeignPolicy(std::string_view name, PolicyTraits traits)
     : name_(name), traits_(traits) {

@@ -2,6 +2,7 @@
 // it is was said once, and every question is asked in one place.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,13 @@ struct PolicyTraits {
     bool looks_at_ages = false;
     bool looks_at_workers = false;
 };
+
+// A Decision only looks at its reason: the same words, for the life of the program, from any thread.
+// What is longer than that many bytes is cut, and once there were that many different ones, a new one
+// is not kept, and says so.
+inline constexpr std::size_t reason_bytes_max = 512;
+inline constexpr std::size_t reasons_max = 1 << 18;
+std::string_view lasting_reason(std::string_view reason);
 
 class ForeignPolicy : public Policy {
 public:

@@ -123,7 +123,8 @@ std::optional<Plan> TrainingLoop::step(const FinishedStep& step) {
     } else {
         controller_->steps_finished(1, step.workers);
     }
-    trained_since_saved_ += step.duration;
+    // No interval is longer than that, and sums of it do not overflow.
+    trained_since_saved_ = std::min(trained_since_saved_, days(36'600)) + step.duration;
     seen_.phase = finished() ? JobPhase::finished : JobPhase::running;
     seen_.workers = step.workers;
     seen_.loss = step.loss;

@@ -112,9 +112,11 @@ public:
         if (samples < 0 || samples > samples_most) {
             throw py::value_error(fmt::format("samples: expected 0 to {}", samples_most));
         }
+        if (duration_ns < 0 || duration_ns > records::json_time_max.raw()) {
+            throw py::value_error("duration_ns: expected 0 to 36,600 days");
+        }
         policies::FinishedStep step{
             at(now_ns), nanoseconds(duration_ns), workers, samples, loss, {}, {}, {}};
-        if (duration_ns < 0) throw py::value_error("duration_ns: expected 0 or more");
         for (const auto& [name, value] : measured) {
             const std::string key = py::str(name);
             if (key == "gradient") {

@@ -1,10 +1,9 @@
 // values.cpp — what policies are shown and say, as Python objects.
-#include <mutex>
-#include <set>
-
+#include "policies/foreign_policy.hpp"
 #include "python/attributes.hpp"
 #include "python/convert.hpp"
 #include "python/shown.hpp"
+#include "records/json_fields.hpp"
 
 namespace ukemi::python {
 
@@ -82,15 +81,6 @@ void bind_observation(py::module_& module) {
 
 // ---- decisions ---------------------------------------------------------------------------------
 
-// Reasons stay for the life of the program: policies say few different ones.
-std::string_view lasting(std::string_view reason) {
-    static std::mutex mutex;
-    static std::set<std::string, std::less<>> reasons;
-    const std::scoped_lock lock(mutex);
-    const auto known = reasons.find(reason);
-    return known != reasons.end() ? *known : *reasons.emplace(reason).first;
-}
-
 Decision decision_from(const py::kwargs& wishes) {
     Decision decision;
     for (const auto& [name, value] : wishes) {
@@ -98,10 +88,12 @@ Decision decision_from(const py::kwargs& wishes) {
         bool known = true;
         if (key == "reason") {
             if (!PyUnicode_Check(value.ptr())) refuse("reason", "a str", value);
-            decision.reason = lasting(text_of(value));
+            decision.reason = policies::lasting_reason(text_of(value));
         } else if (key == "ask_again_in_ns") {
             const auto wait = integer_from_python<std::int64_t>("ask_again_in_ns", value);
-            if (wait < 1) refuse("ask_again_in_ns", "at least 1 ns", value);
+            if (wait < 1 || wait > records::json_time_max.raw()) {
+                refuse("ask_again_in_ns", "1 ns to 36,600 days", value);
+            }
             decision.ask_again_in = nanoseconds(wait);
         } else {
             known = false;

@@ -73,9 +73,10 @@ policies::Decision decision_from(const json& object) {
         read_value(fields, field.key, (decision.*field.decided).emplace(), ReadRange::any);
     });
     if (fields.find("ask_again_in_ns") != nullptr) {
-        std::int64_t wait = 0;
-        fields.integer_from("ask_again_in_ns", std::int64_t{1}, wait);
-        decision.ask_again_in = nanoseconds(wait);
+        fields.time("ask_again_in_ns", decision.ask_again_in.emplace());
+        if (decision.ask_again_in == Duration{}) {
+            Fields::refuse("ask_again_in_ns", "a number above zero");
+        }
     }
     fields.find("reason");
     fields.finish();

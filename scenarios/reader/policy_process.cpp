@@ -19,7 +19,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -170,14 +169,6 @@ private:
     std::int64_t numbers_ = 0;
 };
 
-// Reasons stay for the life of the program: policies say few different ones.
-std::string_view lasting(const std::string& reason) {
-    static std::mutex mutex;
-    static std::set<std::string> reasons;
-    const std::scoped_lock lock(mutex);
-    return *reasons.insert(reason).first;
-}
-
 template <class Set, class Kind>
 Set set_of(const json& names, std::span<const std::string_view> known) {
     Set set;
@@ -279,7 +270,7 @@ private:
     Decision decision_of(const json& said) const {
         Decision decision = records::decision_from(said);
         if (said.contains("reason"))
-            decision.reason = lasting(said.at("reason").get<std::string>());
+            decision.reason = policies::lasting_reason(said.at("reason").get<std::string>());
         expect_own_knobs(decision);
         return decision;
     }

@@ -111,6 +111,7 @@ class Loops(ScratchTest):
         for wrong in (
             dict(now_ns=1, duration_ns=1),
             dict(now_ns=9, duration_ns=-1),
+            dict(now_ns=9, duration_ns=2**62),
             dict(now_ns=9, duration_ns=1, workers=9),
             dict(now_ns=9, duration_ns=1, samples=-1),
             dict(now_ns=9, duration_ns=1, exchange={"bytes": -1}),
