@@ -114,21 +114,6 @@ void add_head(CsvWriter& csv, const records::VariedColumns& varied, const Search
     csv.add(run.seed).add(run.searcher);
 }
 
-std::string searches_csv(std::span<const SearchedRun> runs) {
-    const records::VariedColumns varied{runs};
-    std::vector<std::string> names;
-    for (const SearchColumn& column : columns_of_searches) names.emplace_back(column.name);
-    CsvWriter csv(columns_of(runs, varied, std::move(names), true));
-    for (const SearchedRun& run : runs) {
-        add_head(csv, varied, run);
-        for (const SearchColumn& column : columns_of_searches)
-            add_summary_value(csv, column.of(run));
-        for (const std::string& value : run.winner().settings) csv.add(value);
-        csv.end_row();
-    }
-    return csv.text();
-}
-
 std::string pieces_csv(std::span<const SearchedRun> runs) {
     const records::VariedColumns varied{runs};
     CsvWriter csv(columns_of(runs, varied,
@@ -273,6 +258,21 @@ std::string searches_table(const scenarios::SearchScenario& first,
     if (full) text += ";\nwinner: the one that full training of all has, or (as good) one no worse";
     static constexpr std::array<std::string_view, 3> paired{"metric", "gpu_h", "makespan_s"};
     return text + "\n" + pairs_table(groups.pairs(), paired, pairs_share(groups.grouping()));
+}
+
+std::string searches_csv(std::span<const SearchedRun> runs) {
+    const records::VariedColumns varied{runs};
+    std::vector<std::string> names;
+    for (const SearchColumn& column : columns_of_searches) names.emplace_back(column.name);
+    CsvWriter csv(columns_of(runs, varied, std::move(names), true));
+    for (const SearchedRun& run : runs) {
+        add_head(csv, varied, run);
+        for (const SearchColumn& column : columns_of_searches)
+            add_summary_value(csv, column.of(run));
+        for (const std::string& value : run.winner().settings) csv.add(value);
+        csv.end_row();
+    }
+    return csv.text();
 }
 
 std::string searched_trials_csv(std::span<const SearchedRun> runs) {

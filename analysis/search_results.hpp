@@ -77,6 +77,7 @@ SearchedRun searched_run(const scenarios::SearchScenario& scenario,
 
 std::string searches_table(const scenarios::SearchScenario& first,
                            std::span<const SearchedRun> runs, const std::string& baseline);
+std::string searches_csv(std::span<const SearchedRun> runs);
 std::string searched_trials_csv(std::span<const SearchedRun> runs);
 std::string searches_json(const scenarios::SearchScenario& first, std::span<const SearchedRun> runs,
                           const std::string& baseline);

@@ -177,10 +177,13 @@ std::string words_of(const sim::LayoutRequest& request) {
 }
 
 std::vector<SimulatedVariant> simulate_steps(std::vector<scenarios::StepScenario> scenarios,
-                                             std::int64_t detailed_steps) {
+                                             std::int64_t detailed_steps,
+                                             const RunProgress& progress) {
     std::vector<SimulatedVariant> variants(scenarios.size());
+    SeenProgress seen(scenarios.size(), progress);
     guarded_parallel_for(scenarios.size(), machine_threads(), [&](std::size_t i) {
         variants[i] = variant_of(std::move(scenarios[i]), detailed_steps);
+        seen.one_more();
     });
     return variants;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "analysis/run_progress.hpp"
 #include "analysis/step_document.hpp"
 #include "base/statistics.hpp"
 #include "plots/figures.hpp"
@@ -42,7 +43,8 @@ struct SimulatedVariant {
 
 // Runs each scenario's steps, several at a time.
 std::vector<SimulatedVariant> simulate_steps(std::vector<scenarios::StepScenario> scenarios,
-                                             std::int64_t detailed_steps);
+                                             std::int64_t detailed_steps,
+                                             const RunProgress& progress = {});
 
 // In words, as tables have it: "tensor 2 x pipeline 4 x data 2, …".
 std::string words_of(const sim::LayoutRequest& request);

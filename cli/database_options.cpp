@@ -42,17 +42,4 @@ std::string_view given_database_option(const CLI::App& command) {
     return {};
 }
 
-std::string build_meant(const std::filesystem::path& database, const DatabaseOptions& options,
-                        const std::vector<std::string>& builds) {
-    if (builds.empty()) throw InputError(database.string(), "", "holds no runs (yet)");
-    if (options.build.empty()) return builds.back();
-    const auto found = std::ranges::find_if(builds, [&](const std::string& one) {
-        return one.find(options.build) != std::string::npos;
-    });
-    if (found != builds.end()) return *found;
-    throw InputError("--build", "",
-                     fmt::format("expected one of {}, found {}", fmt::join(builds, "; "),
-                                 ukemi::quoted(options.build)));
-}
-
 }  // namespace ukemi::cli

@@ -23,9 +23,4 @@ void add_database_options(CLI::App& command, DatabaseOptions& options);
 // The name of one that was given, or nothing: for commands that may read no database.
 std::string_view given_database_option(const CLI::App& command);
 
-// The build whose runs are asked for: the one that --build names, or the last. InputError where
-// there is none.
-std::string build_meant(const std::filesystem::path& database, const DatabaseOptions& options,
-                        const std::vector<std::string>& builds);
-
 }  // namespace ukemi::cli

@@ -24,7 +24,7 @@ void query(const QueryOptions& options) {
     }
     analysis::StoredRuns runs(options.database);
     const std::vector<std::string> builds = runs.builds();
-    const std::string build = build_meant(options.database, options, builds);
+    const std::string build = runs.build_called(options.build);
     CsvFile csv(output);
     std::vector<analysis::RunFilter> filters;
     for (const std::string& text : options.where) filters.push_back(runs.filter(text));

@@ -25,7 +25,7 @@ struct ReportOptions {
 };
 
 analysis::DatabaseQuestion question_of(const fs::path& file, const DatabaseOptions& options) {
-    const std::string build = build_meant(file, options, analysis::StoredRuns(file).builds());
+    const std::string build = analysis::StoredRuns(file).build_called(options.build);
     return {options.by, options.metrics, options.baseline, build, options.where};
 }
 

@@ -15,6 +15,7 @@
 
 #include "analysis/build_info.hpp"
 #include "analysis/compared_runs.hpp"
+#include "analysis/database/stored_runs.hpp"
 #include "analysis/database/sweep_request.hpp"
 #include "analysis/database/sweep_runs.hpp"
 #include "analysis/report/report_part.hpp"
@@ -31,8 +32,10 @@
 #include "analysis/table.hpp"
 #include "analysis/tuning/tuning_request.hpp"
 #include "base/input_error.hpp"
+#include "base/plain_text.hpp"
 #include "python/bindings.hpp"
 #include "records/decision_log.hpp"
+#include "records/run_json.hpp"
 #include "traces/market_file.hpp"
 
 namespace ukemi::python {
@@ -138,6 +141,14 @@ void read_request(const py::dict& asked, analysis::RunRequest& request) {
     take(asked, "threads", request.threads);
 }
 
+scenarios::Details details_called(const std::string& name) {
+    if (name == "none") return scenarios::Details::none;
+    if (name == "first") return scenarios::Details::first;
+    if (name == "all") return scenarios::Details::all;
+    throw InputError("details", "",
+                     fmt::format("expected none, first or all, found {}", ukemi::quoted(name)));
+}
+
 plots::FigureOptions figures_named(const std::vector<std::string>& only) {
     plots::FigureOptions options;
     options.style.only = only;
@@ -169,9 +180,7 @@ public:
         take(asked, "log_events", options.events);
         watched(progress, [&](Watch& watch) {
             runs_ = analysis::prepare_runs(request, windows_of_records);
-            runs_.setup.details = details == "all"     ? scenarios::Details::all
-                                  : details == "first" ? scenarios::Details::first
-                                                       : scenarios::Details::none;
+            runs_.setup.details = details_called(details);
             runs_.setup.options = options;
             runs_.setup.progress = [&](std::size_t done, std::size_t total) {
                 watch.report(done, total);
@@ -180,6 +189,7 @@ public:
             runs_.setup.progress = nullptr;
             for (const scenarios::FinishedRun& run : finished_) results_.push_back(run.result);
             runs_.inputs.warnings = analysis::warnings_about(results_);
+            own_json_ = results_json(baseline());
         });
     }
 
@@ -190,6 +200,8 @@ public:
         for (const records::RunResult& run : results_) labels.push_back(run.policy);
         return analysis::policy_called(policy, labels, "baseline");
     }
+    // By the baseline that was asked for; made beside the runs.
+    const std::string& own_json() const { return own_json_; }
     std::string results_json(const std::string& baseline) const {
         return analysis::results_json(results_, baseline, warnings());
     }
@@ -197,6 +209,7 @@ public:
         const analysis::ComparedRuns compared = analysis::compare_runs(results_, baseline);
         return analysis::comparison_json(compared.candidates, compared.pairs, warnings());
     }
+    std::string runs_csv() const { return records::runs_csv(results_); }
     std::string table() const {
         return analysis::policy_table(results_, analysis::table_width_least) +
                analysis::phase_table(results_) + analysis::pipeline_table(results_);
@@ -221,6 +234,7 @@ private:
     analysis::PreparedRuns runs_;
     std::vector<scenarios::FinishedRun> finished_;
     std::vector<records::RunResult> results_;
+    std::string own_json_;
 };
 
 // ---- simulate ----------------------------------------------------------------------------------
@@ -228,17 +242,19 @@ private:
 class MadeSteps {
 public:
     MadeSteps(const fs::path& file, const std::vector<std::string>& settings,
-              const std::vector<std::string>& varied) {
-        watched(py::none(), [&](Watch&) {
+              const std::vector<std::string>& varied, const py::object& progress) {
+        watched(progress, [&](Watch& watch) {
             document_ = analysis::read_step_document(file);
             std::vector<ConfigOverride> overrides;
             for (const std::string& one : settings) overrides.push_back(parse_override(one));
-            variants_ =
-                analysis::simulate_steps(analysis::step_variants(document_, overrides, varied), 0);
+            variants_ = analysis::simulate_steps(
+                analysis::step_variants(document_, overrides, varied), 0,
+                [&](std::size_t done, std::size_t total) { watch.report(done, total); });
         });
     }
 
     std::string json() const { return analysis::simulated_json(variants_); }
+    std::string runs_csv() const { return analysis::simulated_csv(variants_); }
     std::string steps_csv() const { return analysis::steps_csv(variants_); }
     Drawn save(const fs::path& folder, bool force, const std::vector<std::string>& only) const {
         analysis::OutputFolder out(folder, force);
@@ -252,7 +268,7 @@ private:
 
 // ---- schedule and search -----------------------------------------------------------------------
 
-// The keys are members of ClusterRequest; python/ukemi/experiments.py has them.
+// The keys are members of ClusterRequest; python/ukemi/clusters.py has them.
 analysis::ClusterRequest cluster_request(const py::dict& asked) {
     analysis::ClusterRequest request;
     take(asked, "scenario", request.scenario);
@@ -285,6 +301,7 @@ public:
     std::string table() const {
         return analysis::schedules_table(scenarios_.front(), runs_, baseline());
     }
+    std::string runs_csv() const { return analysis::schedules_csv(runs_); }
     std::string jobs_csv() const { return analysis::scheduled_jobs_csv(runs_); }
     Drawn save(const fs::path& folder, bool force, const std::vector<std::string>& only) const {
         analysis::OutputFolder out(folder, force);
@@ -318,6 +335,7 @@ public:
     std::string table() const {
         return analysis::searches_table(scenarios_.front(), runs_, baseline());
     }
+    std::string runs_csv() const { return analysis::searches_csv(runs_); }
     std::string trials_csv() const { return analysis::searched_trials_csv(runs_); }
     Drawn save(const fs::path& folder, bool force, const std::vector<std::string>& only) const {
         analysis::OutputFolder out(folder, force);
@@ -379,11 +397,27 @@ std::pair<std::string, std::string> tune(const py::dict& asked, const py::object
 
 // ---- files that others wrote -------------------------------------------------------------------
 
-std::string report(const std::vector<fs::path>& folders) {
-    const py::gil_scoped_release others_may_run;
+std::string report(const std::vector<fs::path>& results) {
     std::vector<analysis::ReportPart> parts;
-    for (const fs::path& one : folders) parts.push_back(analysis::part_of_results(one));
+    for (const fs::path& one : results) {
+        parts.push_back(fs::is_regular_file(one)
+                            ? analysis::part_of_database(
+                                  one, {{}, {}, {}, analysis::StoredRuns(one).build_called(""), {}})
+                            : analysis::part_of_results(one));
+    }
     return analysis::report_page(parts);
+}
+
+// What runs in a database say: JSON, with its warnings.
+std::string query(const fs::path& database, const std::vector<std::string>& by,
+                  const std::vector<std::string>& metrics, const std::string& baseline,
+                  const std::vector<std::string>& where, const std::string& build) {
+    analysis::StoredRuns runs(database);
+    std::vector<analysis::RunFilter> filters;
+    for (const std::string& text : where) filters.push_back(runs.filter(text));
+    const analysis::GroupedRuns groups = runs.grouped(runs.grouping(by, metrics, baseline),
+                                                      runs.build_called(build), filters);
+    return analysis::grouped_json(groups, runs.doubts());
 }
 
 py::dict replay_log(const std::string& text, const std::string& name) {
@@ -442,45 +476,54 @@ std::vector<std::string> figure_names() {
 
 }  // namespace
 
+// Others of Python's threads go on meanwhile.
+using unlocked = py::call_guard<py::gil_scoped_release>;
+
 void bind_experiments(py::module_& module) {
     py::class_<MadeRuns>(module, "MadeRuns")
         .def(py::init<const py::dict&, bool, const py::object&>())
         .def_property_readonly("baseline", &MadeRuns::baseline)
         .def_property_readonly("warnings", &MadeRuns::warnings)
-        .def("called", &MadeRuns::called)
-        .def("results_json", &MadeRuns::results_json)
-        .def("comparison_json", &MadeRuns::comparison_json)
-        .def("table", &MadeRuns::table)
-        .def("decisions", &MadeRuns::decisions)
-        .def("events", &MadeRuns::events)
-        .def("save_results", &MadeRuns::save_results, py::call_guard<py::gil_scoped_release>())
+        .def("called", &MadeRuns::called, unlocked())
+        .def("results_json", &MadeRuns::results_json, unlocked())
+        .def("comparison_json", &MadeRuns::comparison_json, unlocked())
+        .def("own_json", &MadeRuns::own_json)
+        .def("runs_csv", &MadeRuns::runs_csv, unlocked())
+        .def("table", &MadeRuns::table, unlocked())
+        .def("decisions", &MadeRuns::decisions, unlocked())
+        .def("events", &MadeRuns::events, unlocked())
+        .def("save_results", &MadeRuns::save_results, unlocked())
         .def("save_comparison", &MadeRuns::save_comparison,
-             py::call_guard<py::gil_scoped_release>());
+             unlocked());
     py::class_<MadeSteps>(module, "MadeSteps")
         .def(py::init<const fs::path&, const std::vector<std::string>&,
-                      const std::vector<std::string>&>())
-        .def("json", &MadeSteps::json)
-        .def("steps_csv", &MadeSteps::steps_csv)
-        .def("save", &MadeSteps::save, py::call_guard<py::gil_scoped_release>());
+                      const std::vector<std::string>&, const py::object&>())
+        .def("runs_csv", &MadeSteps::runs_csv, unlocked())
+        .def("json", &MadeSteps::json, unlocked())
+        .def("steps_csv", &MadeSteps::steps_csv, unlocked())
+        .def("save", &MadeSteps::save, unlocked());
     py::class_<MadeSchedules>(module, "MadeSchedules")
         .def(py::init<const py::dict&, const py::object&>())
         .def_property_readonly("baseline", &MadeSchedules::baseline)
-        .def("json", &MadeSchedules::json)
-        .def("table", &MadeSchedules::table)
-        .def("jobs_csv", &MadeSchedules::jobs_csv)
-        .def("save", &MadeSchedules::save, py::call_guard<py::gil_scoped_release>());
+        .def("json", &MadeSchedules::json, unlocked())
+        .def("runs_csv", &MadeSchedules::runs_csv, unlocked())
+        .def("table", &MadeSchedules::table, unlocked())
+        .def("jobs_csv", &MadeSchedules::jobs_csv, unlocked())
+        .def("save", &MadeSchedules::save, unlocked());
     py::class_<MadeSearches>(module, "MadeSearches")
         .def(py::init<const py::dict&, const py::object&>())
         .def_property_readonly("baseline", &MadeSearches::baseline)
-        .def("json", &MadeSearches::json)
-        .def("table", &MadeSearches::table)
-        .def("trials_csv", &MadeSearches::trials_csv)
-        .def("save", &MadeSearches::save, py::call_guard<py::gil_scoped_release>());
+        .def("json", &MadeSearches::json, unlocked())
+        .def("runs_csv", &MadeSearches::runs_csv, unlocked())
+        .def("table", &MadeSearches::table, unlocked())
+        .def("trials_csv", &MadeSearches::trials_csv, unlocked())
+        .def("save", &MadeSearches::save, unlocked());
     module.def("sweep", &sweep);
     module.def("tune", &tune);
     module.def("describe", &describe);
     module.def("fit", &fit);
-    module.def("report", &report);
+    module.def("report", &report, unlocked());
+    module.def("query", &query, unlocked());
     module.def("replay_log", &replay_log);
     module.def("figure_names", &figure_names);
     module.def("scenario_file", [](const std::string& given, const fs::path& around) {

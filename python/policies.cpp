@@ -196,19 +196,22 @@ std::unique_ptr<policies::Policy> make_python_policy(const policies::PolicyEntry
 void register_policy(const std::string& name, const std::string& summary, py::object type,
                      bool needs_deadline, const std::string& short_parameter) {
     const auto known = std::ranges::find(registered(), name, &Registered::name);
+    if (known != registered().end() && known->type.is(type)) return;
+    if (experiments_running > 0) {
+        throw std::runtime_error(
+            fmt::format("policy \"{}\" is new, and something runs: register it before", name));
+    }
     if (known != registered().end()) {  // a class that was written anew, as in a notebook
         known->type = std::move(type);
-        known->entry.needs_deadline = needs_deadline;
+        known->summary = summary;
         known->short_parameter = short_parameter;
+        known->entry.summary = known->summary;
         known->entry.short_parameter = known->short_parameter;
+        known->entry.needs_deadline = needs_deadline;
         return;
     }
     if (policies::find_policy(name) != nullptr) {
         throw py::value_error(fmt::format("there is a policy \"{}\" already", name));
-    }
-    if (experiments_running > 0) {
-        throw std::runtime_error(
-            fmt::format("policy \"{}\" is new, and something runs: register it before", name));
     }
     Registered& one = registered().emplace_back(name, summary, std::move(type), short_parameter);
     one.entry.name = one.name;

@@ -81,7 +81,9 @@ UnitRun run_in(const SqliteStatement& row, int field, std::size_t metrics) {
 }  // namespace
 
 StoredRuns::StoredRuns(const fs::path& file)
-    : database_(existing(file), SqliteDatabase::Access::read), kind_(kind_in(database_)) {
+    : file_(file),
+      database_(existing(file), SqliteDatabase::Access::read),
+      kind_(kind_in(database_)) {
     if (kind_ == nullptr) {
         throw InputError(file.string(), "", "expected a database of runs, found an empty one");
     }
@@ -96,6 +98,18 @@ std::vector<std::string> StoredRuns::builds() {
     SqliteStatement rows(database_, "SELECT build FROM builds ORDER BY build_id");
     while (rows.step()) found.emplace_back(rows.text(0));
     return found;
+}
+
+std::string StoredRuns::build_called(const std::string& part) {
+    const std::vector<std::string> all = builds();
+    if (all.empty()) throw InputError(file_.string(), "", "holds no runs (yet)");
+    if (part.empty()) return all.back();
+    const auto found = std::ranges::find_if(
+        all, [&](const std::string& one) { return one.find(part) != std::string::npos; });
+    if (found != all.end()) return *found;
+    throw InputError("--build", "",
+                     fmt::format("expected one of {}, found {}", fmt::join(all, "; "),
+                                 ukemi::quoted(part)));
 }
 
 std::vector<std::string> StoredRuns::policies() {

@@ -28,6 +28,8 @@ public:
 
     // What its runs were made by, the last that was added last.
     std::vector<std::string> builds();
+    // The one that `part` names, a part of its name; empty: the last. InputError where none is.
+    std::string build_called(const std::string& part);
 
     // The columns that are meant: of `by`, who decided ("policy"), columns of the view `runs`, or
     // varied keys by their pointers ("/job/deadline"). Empty: each policy in each variant of each
@@ -58,6 +60,7 @@ private:
 
     std::string decider_called(const std::string& name, std::string_view option);
 
+    std::filesystem::path file_;
     SqliteDatabase database_;
     const RunKind* kind_;
     std::vector<Column> columns_;  // of the view

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ukemi import _core
 from ukemi.experiments import (
@@ -10,7 +10,6 @@ from ukemi.experiments import (
     Progress,
     Row,
     Settings,
-    _frame,
     _names,
     _progress,
     _Saved,
@@ -20,10 +19,6 @@ from ukemi.experiments import (
     _varied,
 )
 
-if TYPE_CHECKING:
-    import pandas
-
-
 class _SeededRuns(_Saved):
     """Runs that differ in who decided, in what was varied, and in seed."""
 
@@ -32,20 +27,13 @@ class _SeededRuns(_Saved):
         self._results: Row = json.loads(made.json(made.baseline))
 
     @property
-    def runs(self) -> List[Row]:
+    def rows(self) -> List[Row]:
         """A dict a run, with the columns of the command's table and their units in their names."""
         rows: List[Row] = self._results["runs"]
         return rows
 
-    def frame(self) -> "pandas.DataFrame":
-        """The same as a DataFrame, a column for each varied key; needs pandas."""
-        rows = []
-        for run in self.runs:
-            row = {name: value for name, value in run.items() if not isinstance(value, dict)}
-            row.update(run.get("vary", {}))
-            row.update(run.get("settings", {}))
-            rows.append(row)
-        return _frame(rows)
+    def _runs_csv(self) -> str:
+        return self._both.runs_csv()
 
     @property
     def means(self) -> List[Row]:
@@ -70,10 +58,7 @@ class _SeededRuns(_Saved):
     @property
     def outcome_hashes(self) -> List[str]:
         """Of each run: over all that became of it, equal to the command's."""
-        return [run["outcome_hash"] for run in self.runs]
-
-    def __len__(self) -> int:
-        return len(self.runs)
+        return [run["outcome_hash"] for run in self.rows]
 
     def __str__(self) -> str:
         return self._both.table()

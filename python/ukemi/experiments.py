@@ -1,7 +1,10 @@
 """Experiments: what the commands of the same names run, with their results as objects."""
 
+import contextlib
+import io
 import json
 import os
+import sqlite3
 import sys
 import tempfile
 from pathlib import Path
@@ -11,6 +14,7 @@ from typing import (
     Callable,
     Dict,
     Iterable,
+    Iterator,
     List,
     Mapping,
     Optional,
@@ -64,6 +68,23 @@ def _policy_lists(policies: Policies) -> str:
     if not lists:
         raise ValueError("policies: expected at least one, found none")
     return ",".join(lists)
+
+
+def _classes(given: Any) -> Iterator[Type[Policy]]:
+    if isinstance(given, type):
+        yield given
+    elif given is not None and not isinstance(given, str):
+        for one in given:
+            yield from _classes(one)
+
+
+def _expect_one_class_a_name(*given: Any) -> None:
+    """A name is registered once: of two classes with one name the first would never be asked."""
+    found: Dict[str, Type[Policy]] = {}
+    for one in _classes(given):
+        name = getattr(one, "name", one.__name__)
+        if found.setdefault(name, one) is not one:
+            raise ValueError(f"policies: two classes are called {name!r}; give one a name")
 
 
 def _value(value: Any) -> str:
@@ -125,6 +146,7 @@ def _asked(
     baseline: Optional[PolicyName],
     threads: int,
 ) -> Row:
+    _expect_one_class_a_name(policies, baseline)
     return {
         "scenarios": [_scenario(one) for one in scenarios],
         "policies": "" if policies is None else _policy_lists(policies),
@@ -183,14 +205,39 @@ class Picture(str):
         return str(self)
 
 
-def _frame(rows: List[Row]) -> "pandas.DataFrame":
-    import pandas  # only where it is asked for
-
-    return pandas.DataFrame(rows)
+def _frame(source: Callable[[Any], "pandas.DataFrame"]) -> "pandas.DataFrame":
+    try:
+        import pandas  # only where it is asked for
+    except ImportError as missing:
+        raise ImportError(
+            "runs: a DataFrame needs pandas (pip install pandas); .rows has the same as dicts"
+        ) from missing
+    return source(pandas)
 
 
 class _Saved:
     """Results that can be written as the command writes them, and shown from there."""
+
+    @property
+    def rows(self) -> List[Row]:  # pragma: no cover
+        """A dict a run, as the command's JSON has it."""
+        raise NotImplementedError
+
+    def _runs_csv(self) -> str:  # pragma: no cover
+        raise NotImplementedError
+
+    @property
+    def runs(self) -> "pandas.DataFrame":
+        """The command's table as a DataFrame, a row a run: units in the names of its columns.
+
+        Needs pandas; rows do not.
+        """
+        as_text = {name: str for name in ("event_hash", "outcome_hash", "trace", "variant")}
+        text = io.StringIO(self._runs_csv())
+        return _frame(lambda pandas: pandas.read_csv(text, dtype=as_text))
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     def _save(
         self, folder: Path, force: bool, only: List[str]
@@ -248,17 +295,16 @@ class Runs(_Saved):
 
     def __init__(self, made: "_core.MadeRuns") -> None:
         self._made = made
-        self._results: Row = json.loads(made.results_json(made.baseline))
+        self._results: Row = json.loads(made.own_json())
 
     @property
-    def runs(self) -> List[Row]:
+    def rows(self) -> List[Row]:
         """A dict a run, with the columns of summary.csv and their units in their names."""
         rows: List[Row] = self._results["runs"]
         return rows
 
-    def frame(self) -> "pandas.DataFrame":
-        """The same as a DataFrame; needs pandas."""
-        return _frame(self.runs)
+    def _runs_csv(self) -> str:
+        return self._made.runs_csv()
 
     @property
     def policies(self) -> List[Row]:
@@ -282,7 +328,7 @@ class Runs(_Saved):
     @property
     def event_hashes(self) -> List[str]:
         """Of each run: over every event, every Plan, the bill and the duration."""
-        return [run["event_hash"] for run in self.runs]
+        return [run["event_hash"] for run in self.rows]
 
     def decisions(self, run: int) -> str:
         """decisions.jsonl of a run, by its number; empty where none was kept (details=)."""
@@ -291,9 +337,6 @@ class Runs(_Saved):
     def events(self, run: int) -> str:
         """events.jsonl of a run; kept with log_events=True."""
         return self._made.events(run)
-
-    def __len__(self) -> int:
-        return len(self.runs)
 
     def __str__(self) -> str:
         return self._made.table()
@@ -327,7 +370,7 @@ class Steps(_Saved):
         self.document: Row = json.loads(made.json())
 
     @property
-    def jobs(self) -> List[Row]:
+    def rows(self) -> List[Row]:
         """A dict a job and variant: means of its steps."""
         return [
             {"varied": variant.get("vary", {}), **job}
@@ -335,9 +378,8 @@ class Steps(_Saved):
             for job in variant["jobs"]
         ]
 
-    def frame(self) -> "pandas.DataFrame":
-        """The same as a DataFrame; needs pandas."""
-        return _frame(self.jobs)
+    def _runs_csv(self) -> str:
+        return self._made.runs_csv()
 
     def steps_csv(self) -> str:
         """A row a step."""
@@ -345,6 +387,29 @@ class Steps(_Saved):
 
     def _save(self, folder: Path, force: bool, only: List[str]) -> Tuple[List[Path], str]:
         return self._made.save(folder, force, only)
+
+
+class Query:
+    """What `ukemi query` says of the runs in a database."""
+
+    def __init__(self, document: str) -> None:
+        self.document: Row = json.loads(document)
+
+    @property
+    def rows(self) -> List[Row]:
+        """A dict a group: means, intervals, and differences where there is a baseline."""
+        rows: List[Row] = self.document["groups"]
+        return rows
+
+    @property
+    def warnings(self) -> List[str]:
+        """What makes them mean less than they seem to."""
+        lines: List[str] = self.document.get("warnings", [])
+        return lines
+
+    def frame(self) -> "pandas.DataFrame":
+        """The rows as a DataFrame; needs pandas."""
+        return _frame(lambda pandas: pandas.DataFrame(self.rows))
 
 
 class Sweep:
@@ -356,6 +421,35 @@ class Sweep:
         self.there: int = end["there"]
         self.wall_s: float = end["wall_s"]
 
+    @property
+    def rows(self) -> List[Row]:
+        """A dict a run that the database has, with the columns of its view `runs`."""
+        with contextlib.closing(sqlite3.connect(self.database)) as connection:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute("SELECT * FROM runs")]
+
+    @property
+    def runs(self) -> "pandas.DataFrame":
+        """The same as a DataFrame; needs pandas."""
+        return _frame(lambda pandas: pandas.DataFrame(self.rows))
+
+    def __len__(self) -> int:
+        return self.made + self.there
+
+    def pairs(self, baseline: PolicyName) -> List[Row]:
+        """Each policy against one of them, variant by variant: rows of `ukemi query`."""
+        found = query(self.database, baseline=_policy_name(baseline))
+        return [row for row in found.rows if row.get("baseline")]
+
+    @property
+    def warnings(self) -> List[str]:
+        """What makes these results mean less than they seem to."""
+        return query(self.database).warnings
+
+    def report(self) -> str:
+        """Everything on one page: HTML that needs no other file (ukemi report)."""
+        return report(self.database)
+
 
 class Tuning:
     """What `ukemi tune` found."""
@@ -363,6 +457,18 @@ class Tuning:
     def __init__(self, document: str, table: str) -> None:
         self.document: Row = json.loads(document)
         self._table = table
+
+    @property
+    def rows(self) -> List[Row]:
+        """A dict a setting that was judged on markets of its own, the best first."""
+        rows: List[Row] = self.document["best"]
+        return rows
+
+    @property
+    def warnings(self) -> List[str]:
+        """What makes these results mean less than they seem to."""
+        lines: List[str] = self.document.get("warnings", [])
+        return lines
 
     def __str__(self) -> str:
         return self._table
@@ -458,9 +564,14 @@ def simulate(
     *,
     set: Optional[Settings] = None,
     vary: Optional[Mapping[str, Sequence[Any]]] = None,
+    progress: Progress = None,
 ) -> Steps:
-    """Where the time of a training step goes on a cluster: `ukemi simulate`."""
-    return Steps(_core.MadeSteps(_scenario(scenario), _settings(set), _varied(vary)))
+    """Where the time of a training step goes on a cluster: `ukemi simulate`.
+
+    An interrupt ends it after the variants that are being simulated.
+    """
+    asked = (_scenario(scenario), _settings(set), _varied(vary))
+    return Steps(_core.MadeSteps(*asked, _progress(progress)))
 
 
 def sweep(
@@ -576,6 +687,26 @@ def replay_log(log: PathLike) -> LogReplay:
     return LogReplay(_core.replay_log(Path(log).read_text("utf-8"), os.fspath(log)))
 
 
-def report(*folders: PathLike) -> str:
-    """Results folders as one page to read, side by side: `ukemi report`."""
-    return _core.report([Path(one) for one in folders])
+def query(
+    database: PathLike,
+    *,
+    by: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    baseline: str = "",
+    where: Optional[Mapping[str, Any]] = None,
+    build: str = "",
+) -> Query:
+    """Means, intervals and pairs of the runs in a database: `ukemi query`.
+
+    by: "policy", columns, or varied keys ("/job/deadline"); where: {"policy": ["greedy"]}.
+    """
+    chosen = []
+    for name, values in (where or {}).items():
+        some = [values] if isinstance(values, str) or not isinstance(values, Iterable) else values
+        chosen.append(f"{name}={','.join(_varied_value(one) for one in some)}")
+    return Query(_core.query(Path(database), list(by), list(metrics), baseline, chosen, build))
+
+
+def report(*results: PathLike) -> str:
+    """Results folders and databases of runs as one page to read: `ukemi report`."""
+    return _core.report([Path(one) for one in results])

@@ -7,7 +7,6 @@ the view is asked there.
 """
 
 import ctypes
-import importlib.util
 import json
 import signal
 import socket
@@ -19,6 +18,7 @@ from typing import Any, Dict, List, Type
 
 from ukemi._core import Decision, Observation, Plan
 from ukemi.policy import Policy
+from ukemi.user_file import error_line, load_user_file
 
 _DECIDED = [name for name in dir(Decision) if not name.startswith("_")]
 _PLANNED = [name for name in dir(Plan) if name not in ("after", "market", "count")]
@@ -130,16 +130,6 @@ def _plain_decision(decision: Any, policy: Policy) -> Dict[str, Any]:
     return {name: value for name, value in wishes.items() if value is not None and value != ""}
 
 
-def _load(file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(file.parent))
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def _policies_of(module: ModuleType) -> Dict[str, Type[Policy]]:
     """Those that the file itself defines."""
     found = {}
@@ -152,10 +142,7 @@ def _policies_of(module: ModuleType) -> Dict[str, Type[Policy]]:
 def _why(error: BaseException, file: Path) -> str:
     """The error in a line, with the file's own line; the traceback goes to standard error."""
     traceback.print_exc()
-    places = [one for one in traceback.extract_tb(error.__traceback__) if one.filename == str(file)]
-    place = f"{file.name}:{places[-1].lineno}: " if places else ""
-    text = " ".join(str(error).split())[:500]
-    return f"{place}{type(error).__name__}: {text}"
+    return error_line(error, lambda name: name == str(file))
 
 
 class _Answers:
@@ -202,7 +189,7 @@ def main(file: Path) -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: not even a loop outlives it
     line = _Line()
     try:
-        known = _policies_of(_load(file))
+        known = _policies_of(load_user_file(str(file)))
     except Exception as error:
         line.say("raised", why=_why(error, file))
         return

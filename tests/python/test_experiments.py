@@ -17,7 +17,7 @@ class Replay(ScratchTest):
         theirs = self.command_runs(
             "replay", "demo", "--policies", "greedy+daly,on_demand", "--seeds", "1..3", "--no-files"
         )
-        self.assertEqual(ours.runs, theirs)
+        self.assertEqual(ours.rows, theirs)
         self.assertEqual(len(ours), 6)
         self.assertTrue(all(len(one) == 16 for one in ours.event_hashes))
 
@@ -34,8 +34,8 @@ class Replay(ScratchTest):
             "--set", "/job/checkpoint/cost=30 s",
             "--vary", "/job/deadline=50h,70h", "--vary", "/cluster/count_max=8",
         )  # fmt: skip
-        self.assertEqual(ours.runs, theirs)
-        self.assertEqual(ours.runs[0]["varied"]["/job/deadline"], "50h")
+        self.assertEqual(ours.rows, theirs)
+        self.assertEqual(ours.rows[0]["varied"]["/job/deadline"], "50h")
 
     def test_pairs_are_against_any_policy(self):
         runs = ukemi.replay("demo", policies="greedy+daly,on_demand", seeds="1..4")
@@ -86,6 +86,7 @@ class Replay(ScratchTest):
             {"set": {"/job/dedline": "3 h"}},
             {"traces": "/nowhere/*.csv"},
             {"starts": "soon"},
+            {"details": "fist"},
         ):
             with self.subTest(wrong), self.assertRaises(ukemi.InputError):
                 ukemi.replay("demo", **wrong)
@@ -107,13 +108,13 @@ LONG = {
 
 
 def is_replayed(scenario):
-    if "job" not in scenario:  # many jobs share a cluster
-        return False
-    return not {"machine", "zones", "astra_sim"} & set(scenario.get("cluster", ()))
+    # Without one, many jobs share a cluster.
+    return "job" in scenario and not is_simulated(scenario)
 
 
 def is_simulated(scenario):
-    return bool({"machine", "zones", "astra_sim"} & set(scenario.get("cluster", ())))
+    cluster = scenario.get("cluster", ())  # of many jobs it is a list
+    return isinstance(cluster, dict) and bool({"machine", "zones", "astra_sim"} & set(cluster))
 
 
 class SameHashes(ScratchTest):
@@ -138,10 +139,12 @@ class SameHashes(ScratchTest):
         compared = 0
         for command, folder in (("schedule", "jobs"), ("search", "search")):
             for file in sorted((SOURCE / "scenarios" / folder).glob("*.json")):
+                if is_replayed(json.loads(file.read_text())):  # what one of the jobs runs
+                    continue
                 with self.subTest(file.stem):
                     ours = getattr(ukemi, command)(file)
                     theirs = self.command_runs(command, str(file))
-                    self.assertEqual(ours.runs, theirs)
+                    self.assertEqual(ours.rows, theirs)
                     self.assertTrue(all(len(one) == 16 for one in ours.outcome_hashes))
                     compared += 1
         self.assertGreater(compared, 5)
@@ -186,7 +189,7 @@ class SchedulesAndSearches(ScratchTest):
             self.command("schedule", "spot_cluster", "--schedulers", "fifo,srtf", "--seeds", "1..3",
                          "--baseline", "fifo", "--json")
         )  # fmt: skip
-        self.assertEqual(ours.runs, theirs["runs"])
+        self.assertEqual(ours.rows, theirs["runs"])
         self.assertEqual(ours.means, theirs["means"])
         self.assertEqual(len(ours), 6)
         self.assertEqual(len(set(ours.outcome_hashes)), 6)
@@ -224,7 +227,7 @@ class SchedulesAndSearches(ScratchTest):
             "search", "gradient_search", "--set", f"/searchers={json.dumps(searchers)}", "--seeds",
             "1,2", "--full",
         )  # fmt: skip
-        self.assertEqual(ours.runs, theirs)
+        self.assertEqual(ours.rows, theirs)
         with self.assertRaisesRegex(ValueError, "baseline: expected"):
             ours.pairs()
         self.assertEqual(ours.pairs(baseline="random")[0]["searcher"], "asha")
@@ -267,7 +270,7 @@ class OtherCommands(ScratchTest):
             self.command("simulate", "resnet50_on_p3", "--vary", "/cluster/count=1,2", "--json")
         )
         self.assertEqual(ours.document, theirs)
-        self.assertEqual(len(ours.jobs), 2)
+        self.assertEqual(len(ours.rows), 2)
 
     def test_sweep_goes_on(self):
         database = self.folder / "runs.db"
@@ -278,6 +281,17 @@ class OtherCommands(ScratchTest):
         self.assertEqual((more.made, more.there), (4, 6))
         with self.assertRaises(ukemi.InputError):
             ukemi.sweep("demo", seeds="1..3", **asked)
+        self.assertEqual(len(more), 10)
+        self.assertEqual(len(more.rows), 10)
+        (pair,) = more.pairs("on_demand")
+        self.assertEqual((pair["policy"], pair["pairs"]), ("greedy+daly", 5))
+        theirs = json.loads(self.command("query", str(database), "--json"))
+        self.assertEqual(ukemi.query(database).rows, theirs["groups"])
+        (only,) = ukemi.query(database, by=["policy"], where={"policy": "on_demand"}).rows
+        self.assertEqual(only["runs"], 5)
+        self.assertIn("on_demand", more.report())
+        with self.assertRaises(ukemi.InputError):
+            ukemi.query(database, by=["polcy"])
 
     def test_tune(self):
         ours = ukemi.tune(
@@ -287,7 +301,7 @@ class OtherCommands(ScratchTest):
             "tune", "demo", "--policy", "greedy+periodic", "--over", "interval=10min..4h:log",
             "--tries", "3", "--seeds", "1..3", "--json",
         )  # fmt: skip
-        self.assertEqual(ours.document["best"], json.loads(theirs)["best"])
+        self.assertEqual(ours.rows, json.loads(theirs)["best"])
         self.assertIn("periodic", str(ours))
 
     def test_describe_and_fit(self):

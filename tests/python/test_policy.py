@@ -78,8 +78,8 @@ class Keeps(ukemi.Policy):
 class InReplays(ScratchTest):
     def test_does_what_the_same_rule_in_cpp_does(self):
         runs = ukemi.replay("demo", policies=[SpotWhileThere, "spot_only"], seeds=range(1, 6))
-        ours = [run for run in runs.runs if run["policy"] == "spot_while_there"]
-        theirs = [run for run in runs.runs if run["policy"] == "spot_only"]
+        ours = [run for run in runs.rows if run["policy"] == "spot_while_there"]
+        theirs = [run for run in runs.rows if run["policy"] == "spot_only"]
         self.assertEqual(len(ours), 5)
         for mine, other in zip(ours, theirs):
             self.assertEqual(mine["event_hash"], other["event_hash"])
@@ -88,10 +88,10 @@ class InReplays(ScratchTest):
     def test_runs_beside_others_and_has_parameters(self):
         ukemi.register(MyRule)
         runs = ukemi.replay("demo", policies="my_rule:0.5+daly,my_rule:wait_h=4+daly", seeds=1)
-        costs = [run["cost_usd"] for run in runs.runs]
+        costs = [run["cost_usd"] for run in runs.rows]
         self.assertEqual(len(set(costs)), 2)
         again = ukemi.replay("demo", policies=[(MyRule, "daly")], threads=2, seeds="1..4")
-        self.assertEqual(again.runs[0]["policy"], "my_rule+daly")
+        self.assertEqual(again.rows[0]["policy"], "my_rule+daly")
         alone = ukemi.replay("demo", policies=[(MyRule, "daly")], threads=1, seeds="1..4")
         self.assertEqual(again.event_hashes, alone.event_hashes)
 
@@ -112,7 +112,29 @@ class InReplays(ScratchTest):
         self.assertIn("the log says", replayed.differences[0])
 
 
+def called_mine(factor):
+    class Mine(ukemi.Policy):
+        knobs = ("market",)
+
+        def on_event(self, kind, view):
+            return ukemi.Decision(market="spot", ask_again_in_ns=factor)
+
+    return Mine
+
+
 class WhenTheyAreWrong(ScratchTest):
+    def test_two_classes_of_one_name_are_refused(self):
+        first, second = called_mine(1), called_mine(2)
+        with self.assertRaisesRegex(ValueError, "two classes are called 'mine'"):
+            ukemi.replay("demo", policies=[first, (second, "daly")], seeds=1)
+        with self.assertRaisesRegex(ValueError, "two classes are called 'mine'"):
+            ukemi.replay("demo", policies=first, baseline=second, seeds=1)
+
+    def test_a_wait_that_ends_never_is_an_exception(self):
+        for wait in (0, 2**62, 2**63 - 1):
+            self.fails(called_mine(wait), "ask_again_in_ns: expected 1 ns to 36,600 days")
+
+
     def fails(self, policy, pattern):
         with self.assertRaisesRegex(ukemi.PolicyError, pattern) as caught:
             ukemi.replay("demo", policies=policy, seeds="1..2")

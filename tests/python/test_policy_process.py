@@ -98,7 +98,7 @@ class ByTheCommand(ScratchTest):
             told = self.ukemi("--plugin", "rules.py", "replay", "demo", "--seeds", "1..2",
                               "--policies", spoken, "--json", "--no-files")  # fmt: skip
             outside = [run["event_hash"] for run in json.loads(told)["runs"]]
-            self.assertEqual(outside, [run["event_hash"] for run in inside.runs], spoken)
+            self.assertEqual(outside, [run["event_hash"] for run in inside.rows], spoken)
 
     def test_a_list_may_set_a_parameter_in_short(self):
         hashes = []

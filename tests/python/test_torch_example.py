@@ -1,13 +1,14 @@
 """examples/fashion_mnist in a short form: few images, paced, so that the market has its say."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import unittest
 from pathlib import Path
 
-from support import SOURCE
+from support import SOURCE, UKEMI
 from test_torch_live import LiveTest
 
 EXAMPLE = SOURCE / "examples" / "fashion_mnist"
@@ -42,6 +43,15 @@ class Example(LiveTest):
         for row in self.steps("taken"):
             self.assertAlmostEqual(float(row["loss"]), calm[row["step"]], delta=0.05)
         self.assertLess(float(self.steps("taken")[-1]["loss"]), 1.0)
+
+    def test_what_a_step_costs_beside_plain_training(self):
+        said = subprocess.run(
+            [sys.executable, "-m", "ukemi.torch.overhead", "--steps", "12", "--pairs", "2",
+             "--command", UKEMI], check=True, cwd=self.folder, stdout=subprocess.PIPE, text=True,
+        ).stdout  # fmt: skip
+        self.assertIn("2 workers, batch 64, 2 pairs of runs of 12 steps", said)
+        plain, own = (float(ms) for ms in re.findall(r"([\d.]+) ms", said))
+        self.assertGreater(min(plain, own), 0)
 
     def test_who_asks_for_a_gpu_in_a_line(self):
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "UKEMI_DEVICE": "cuda"}

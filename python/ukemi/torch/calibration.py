@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,8 @@ def calibrate(
     `make` is the script's function, or the script's path: workers are processes of their own, so
     it must stand in a file. `batches` are samples a step on each worker. Writes the file that
     scenarios take as "costs" and `ukemi predict` as --costs, and returns what it holds: wall times
-    in seconds. `command` is the ukemi that measures. Raises RuntimeError with what it complains of.
+    in seconds. `command` is the ukemi that measures. RuntimeError with what it complains of, or
+    where there is none; ValueError for another function than the file's own `make`.
     """
     script = _script_of(make)
     wanted = [int(batch) for batch in batches]
@@ -35,6 +37,11 @@ def calibrate(
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "calibration.json"
         scenario.write_text(json.dumps(_scenario(script, wanted[0], workers)))
+        if shutil.which(command) is None:
+            raise RuntimeError(
+                f"{command}: found no such program; calibrate(…, command=) is where ukemi is "
+                "(`cmake --install` and ./dev make it: a wheel is the module alone)"
+            )
         ran = subprocess.run(
             [
                 command, "calibrate", str(scenario), "--script", str(script),
@@ -61,6 +68,12 @@ def _script_of(make: Union[Callable[..., Any], str, Path]) -> Path:
         file = None
     if file is None or not Path(file).is_file():
         raise ValueError("make: expected a function that stands in a file, for workers to run it")
+    named = getattr(sys.modules.get(getattr(make, "__module__", "")), "make", None)
+    if named is not make:
+        raise ValueError(
+            f"make: expected the function of that name in {Path(file).name}, which its workers "
+            f"call; found {getattr(make, '__qualname__', make)!s}"
+        )
     return Path(file).resolve()
 
 

@@ -1,173 +1,173 @@
 """What a step costs under ukemi, beside plain DistributedDataParallel.
 
-Two processes on this machine train one model both ways, a stretch of steps in turn, so that what
-else runs here disturbs both alike. What is compared is the median of the stretches' ratios, of the
-wall's time and of the processor's, which says the same on a machine that is busy otherwise.
+One script is trained both ways in turn, each by as many processes: by `ukemi train` as a user
+starts it, with nothing adapted, and by a loop around DistributedDataParallel. What is compared is
+the median time from one step's end to the next, and of the pairs of runs the median ratio. The
+clock is the wall's: on a machine that is busy otherwise it says little.
 """
 
 import argparse
+import csv
+import json
 import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
-from typing import Any, List, Tuple
+from pathlib import Path
+from typing import Any, Dict, List
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
+# A perceptron: the worst that can be measured, for little is computed beside what is kept.
+_SCRIPT = '''
 import torch
 from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import TensorDataset
 
-from ukemi.torch.group import MEETING, Group
-from ukemi.torch.messages import encode
-from ukemi.torch.plan import Plan
-from ukemi.torch.replica import Replica
-from ukemi.torch.script import SampleOrder, Task
-from ukemi.torch.step import TrainingStep
 
-_PLAN = (
-    '{"version":1,"fleet":[],"workers_max":2,"learners_per_gpu":1,"batch_per_learner":%d,'
-    '"global_batch":0,"accumulation":1,"learning_rate":1.0,"synchronisation":"s_sgd",'
-    '"collective":"automatic","codec":"none","codec_level":0.0,"checkpoint_interval_ns":1,'
-    '"layout":{"data":1,"pipeline":1,"tensor":1},"checkpoint_on_notice":false}'
-)
+def make():
+    inputs, wanted = torch.randn(4096, 64), torch.randint(0, 10, (4096,))
+    model = nn.Sequential(
+        nn.Linear(64, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)
+    )
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    return model, optimizer, TensorDataset(inputs, wanted)
 
 
-class _Link:
-    """A connection to nobody: what is said is written down, and goes nowhere."""
-
-    collectives = 0
-    in_flight = 0
-
-    def __init__(self) -> None:
-        self._nowhere = os.open("/dev/null", os.O_WRONLY)
-
-    def watch(self, one: Any) -> None: ...
-    def forget(self, one: Any) -> None: ...
-
-    def send(self, name: str, /, **fields: Any) -> None:
-        os.write(self._nowhere, encode(name, **fields))
+def loss(model, batch):
+    inputs, wanted = batch
+    return nn.functional.cross_entropy(model(inputs), wanted)
+'''
+_WARM_UP = 0.2  # of a run's steps, which are not counted
 
 
-class _Small:
-    """A perceptron: the worst that can be measured, for little is computed beside what is kept."""
+def _plain_rank(arguments: argparse.Namespace) -> None:
+    """One rank of the loop that a script of one's own would have; prints when each step ended."""
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
 
-    __name__ = "overhead"
+    from ukemi.torch.script import SampleOrder, Task, load_script
 
-    def __init__(self, width: int) -> None:
-        self._width = width
-
-    def make(self) -> Tuple[nn.Module, torch.optim.Optimizer, TensorDataset]:
-        width = self._width
-        inputs = torch.randn(4096, 64)
-        wanted = torch.randint(0, 10, (4096,))
-        model = nn.Sequential(
-            nn.Linear(64, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(),
-            nn.Linear(width, 10),
-        )  # fmt: skip
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-        return model, optimizer, TensorDataset(inputs, wanted)
-
-    def loss(self, model: nn.Module, batch: Any) -> torch.Tensor:
-        inputs, wanted = batch
-        return nn.functional.cross_entropy(model(inputs), wanted)
-
-
-def _now() -> Tuple[float, float]:
-    return time.perf_counter(), time.process_time()
+    rank, size, batch = arguments.rank, arguments.workers, arguments.batch
+    dist.init_process_group(
+        "gloo", init_method=f"file://{arguments.meeting}", rank=rank, world_size=size
+    )
+    task = Task(load_script(arguments.script), 1)
+    order = SampleOrder(1, len(task.dataset))
+    model = DistributedDataParallel(task.model, gradient_as_bucket_view=True)
+    ends = []
+    for step in range(arguments.steps):
+        chosen = task.batch(order.take((step * size + rank) * batch, batch))
+        task.optimizer.zero_grad(set_to_none=True)
+        task.loss(model, chosen)[0].backward()
+        task.optimizer.step()
+        ends.append(time.perf_counter())
+    if rank == 0:
+        json.dump(ends, sys.stdout)
 
 
-def _group(rank: int, size: int, epoch: int, path: str) -> Group:
-    group = Group(_Link(), epoch, epoch, rank, size, 60.0)  # type: ignore[arg-type]
-    if group._memory >= 0:
-        os.close(group._memory)
-        group._memory = -1
-    group.connect([f"cpu {path}".encode()] * size)
-    return group
+def _step_s(ends: List[float]) -> float:
+    counted = ends[int(_WARM_UP * len(ends)) :]
+    return statistics.median(after - before for before, after in zip(counted, counted[1:]))
 
 
-def _measure(rank: int, size: int, paths: List[str], options: argparse.Namespace) -> List[Any]:
-    plain_group = _group(rank, size, 1, paths[0])
-    own_group = _group(rank, size, 2, paths[1])
-    module: Any = _Small(options.width)
-    plain, own = Task(module, 1), Task(module, 1)
-    settings: Any = {
-        "process_group": plain_group.process_group,
-        "gradient_as_bucket_view": True,
+def _environment() -> Dict[str, str]:
+    return {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", **os.environ}
+
+
+def _plain(options: argparse.Namespace, folder: Path) -> float:
+    meeting = folder / "meeting"
+    ranks = [
+        subprocess.Popen(
+            [
+                sys.executable, "-m", "ukemi.torch.overhead", "--rank", str(rank),
+                "--meeting", str(meeting), "--script", options.script,
+                "--workers", str(options.workers), "--batch", str(options.batch),
+                "--steps", str(options.steps),
+            ],
+            stdout=subprocess.PIPE, env=_environment(), text=True,
+        )
+        for rank in range(options.workers)
+    ]  # fmt: skip
+    said = [rank.communicate()[0] for rank in ranks]
+    if any(rank.returncode != 0 for rank in ranks):
+        raise SystemExit("overhead: a rank of plain DistributedDataParallel failed")
+    meeting.unlink()
+    ends: List[float] = json.loads(said[0])
+    return _step_s(ends)
+
+
+def _scenario(options: argparse.Namespace) -> Dict[str, Any]:
+    return {
+        "name": "overhead",
+        "seed": 1,
+        "job": {
+            "samples": options.steps * options.batch * options.workers,
+            "batch_per_worker": options.batch,
+            "throughput": {"1": "1000 samples/s"},
+            "spawn": "4 s",
+            "checkpoint": {"cost": "1 s", "restore": "1 s"},
+        },
+        "cluster": {"count": options.workers},
+        "market": {"on_demand_price": "1 USD/h"},
+        "training": {"script": options.script},
+        "replay": ["on_demand"],
     }
-    parallel = DistributedDataParallel(plain.model, **settings)
-    order = SampleOrder(1, 4096)
-    plan = Plan(_PLAN % options.batch)
-    step = TrainingStep(own, Replica(own, 0.9), own_group, 1, 25 << 20)
-    link = _Link()
-    at = 0
 
-    def plain_steps(count: int) -> Tuple[float, ...]:
-        begun = _now()
-        for number in range(at, at + count):
-            place = (number * size + rank) * options.batch
-            batch = plain.batch(order.take(place, options.batch))
-            plain.optimizer.zero_grad(set_to_none=True)
-            plain.loss(parallel, batch)[0].backward()
-            plain.optimizer.step()
-        return tuple((now - then) / count for now, then in zip(_now(), begun))
 
-    def own_steps(count: int) -> Tuple[float, ...]:
-        begun = _now()
-        for number in range(at, at + count):
-            done = step.run(plan, number, number * options.batch * size, 0)
-            report = done.report if rank == 0 else None
-            link.send("StepFinished", epoch=1, step=number, position=0, report=report)
-        return tuple((now - then) / count for now, then in zip(_now(), begun))
-
-    times = []
-    for stretch in range(options.stretches + 1):
-        pair = {}
-        for way in (plain_steps, own_steps) if stretch % 2 else (own_steps, plain_steps):
-            own_group.broadcast(torch.zeros(1), 0, "together")
-            pair[way.__name__] = way(options.steps)
-        at += options.steps
-        if stretch > 0:  # the first warms up
-            times.append((pair["plain_steps"], pair["own_steps"]))
-    return times
+def _own(options: argparse.Namespace, folder: Path) -> float:
+    scenario = folder / "overhead.json"
+    scenario.write_text(json.dumps(_scenario(options)))
+    ran = subprocess.run(
+        [
+            options.command, "train", str(scenario), "--script", options.script,
+            "--python", sys.executable, "--workers", str(options.workers),
+            "--out", str(folder / "run"), "--force",
+        ],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=_environment(), text=True,
+    )  # fmt: skip
+    if ran.returncode != 0:
+        raise SystemExit(f"overhead: ukemi train failed: {ran.stdout.strip()}")
+    (steps,) = (folder / "run" / "runs").glob("*/steps.csv")
+    with open(steps, newline="") as stream:
+        return _step_s([float(row["t_s"]) for row in csv.DictReader(stream)])
 
 
 def main() -> None:
     """Prints the medians, and exits 0 whatever they are: a time passes or fails nothing."""
     parser = argparse.ArgumentParser(prog="python3 -m ukemi.torch.overhead", description=__doc__)
+    parser.add_argument("--script", default="", help="as of ukemi train (default: a perceptron)")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--batch", type=int, default=64, help="of each worker")
-    parser.add_argument("--width", type=int, default=1024, help="units of the two hidden layers")
-    parser.add_argument("--steps", type=int, default=50, help="of a stretch")
-    parser.add_argument("--stretches", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=150, help="of a run")
+    parser.add_argument("--pairs", type=int, default=8, help="of runs, one each way")
+    parser.add_argument("--command", default="ukemi", help="the ukemi that trains")
+    parser.add_argument("--rank", type=int, default=-1, help=argparse.SUPPRESS)
+    parser.add_argument("--meeting", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    memories = [os.memfd_create(MEETING) for _ in range(2)]
-    paths = [f"/proc/{os.getpid()}/fd/{memory}" for memory in memories]
-    rank, children = 0, []
-    for number in range(1, options.workers):
-        child = os.fork()
-        if child == 0:
-            rank = number
-            break
-        children.append(child)
-    times = _measure(rank, options.workers, paths, options)
-    if rank > 0:
-        os._exit(0)
-    for child in children:
-        os.waitpid(child, 0)
-    print(f"{options.workers} workers, batch {options.batch}, width {options.width}, "
-          f"{len(times)} stretches of {options.steps} steps each way; medians, rank 0")  # fmt: skip
-    print(f"{'ms a step':<12}{'plain':>10}{'ukemi':>10}{'more':>10}{'10 %':>10}{'90 %':>10}")
-    for at, name in enumerate(("wall", "processor")):
-        plain, own = ([one[way][at] * 1e3 for one in times] for way in (0, 1))
-        ratios = sorted(100 * (more / less - 1) for less, more in zip(plain, own))
-        tenth = len(ratios) // 10
-        print(f"{name:<12}{statistics.median(plain):>10.3f}{statistics.median(own):>10.3f}"
-              f"{statistics.median(ratios):>8.2f} %{ratios[tenth]:>8.2f} %"
-              f"{ratios[-1 - tenth]:>8.2f} %")  # fmt: skip
-    sys.stdout.flush()
-    os._exit(0)
+    if options.rank >= 0:
+        _plain_rank(options)
+        return
+    if min(options.workers, options.batch, options.pairs) < 1 or options.steps < 10:
+        parser.error("expected at least one worker, sample and pair, and ten steps")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if not options.script:
+            options.script = str(folder / "perceptron.py")
+            Path(options.script).write_text(_SCRIPT)
+        times: Dict[Any, List[float]] = {_plain: [], _own: []}
+        for pair in range(options.pairs):
+            for way in (_plain, _own) if pair % 2 else (_own, _plain):
+                times[way].append(way(options, folder))
+    plain, own = times[_plain], times[_own]
+    ratios = sorted(100 * (more / less - 1) for less, more in zip(plain, own))
+    tenth = len(ratios) // 10
+    print(f"{options.workers} workers, batch {options.batch}, {options.pairs} pairs of runs of "
+          f"{options.steps} steps; medians by the wall's clock")  # fmt: skip
+    print(f"{'plain':>10}{'ukemi':>10}{'more':>10}{'10 %':>10}{'90 %':>10}")
+    print(f"{statistics.median(plain) * 1e3:>7.2f} ms{statistics.median(own) * 1e3:>7.2f} ms"
+          f"{statistics.median(ratios):>8.2f} %{ratios[tenth]:>8.2f} %"
+          f"{ratios[-1 - tenth]:>8.2f} %")  # fmt: skip
 
 
 if __name__ == "__main__":

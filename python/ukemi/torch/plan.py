@@ -3,6 +3,7 @@
 import json
 from typing import Any, Dict, Tuple
 
+from ukemi import _core
 from ukemi._core import InputError, codec_refusal
 
 _MASK = (1 << 64) - 1
@@ -66,13 +67,7 @@ _ACTED_ON: Tuple[Tuple[str, type], ...] = (
     ("codec_level", float),
     ("layout", dict),
 )
-_OF_THE_COORDINATOR = {
-    "fleet",
-    "workers_max",
-    "checkpoint_interval_ns",
-    "checkpoint_on_notice",
-    "replaced",
-}
+_KNOWN = {name for name in dir(_core.Plan) if not name.startswith("_")}
 SYNCHRONISATIONS = ("s_sgd", "synchronous_averaging", "pair_averaging")
 
 
@@ -105,7 +100,7 @@ class Plan:
             if not isinstance(value, kind) or isinstance(value, bool):
                 raise PlanError(f"a Plan without {name}")
             setattr(self, name, value)
-        unknown = set(document) - {name for name, _ in _ACTED_ON} - _OF_THE_COORDINATOR
+        unknown = set(document) - _KNOWN
         if unknown:
             raise PlanError(f"a Plan with {sorted(unknown)[0]}, which this worker does not know")
         # Of what was understood, and not of the text that came.

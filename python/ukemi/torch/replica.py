@@ -18,7 +18,7 @@ from ukemi.torch.script import Task
 
 _MAGIC = b"\x8bUKM\r\n\x1a\n"
 _HEADER = struct.Struct("<8sIIQqqQQI")
-_STATE_BYTES_MAX = (8 << 30) - 64
+STATE_BYTES_MAX = (8 << 30) - 64
 
 
 class StateError(Exception):
@@ -350,7 +350,7 @@ class Checkpoint:
 
     def write(self, file: str) -> int:
         """Whole or not at all; returns the bytes. Raises OSError."""
-        if len(self.state) > _STATE_BYTES_MAX:
+        if len(self.state) > STATE_BYTES_MAX:
             raise OSError("a state of more than 8 GiB")
         header = _HEADER.pack(
             _MAGIC,
@@ -389,7 +389,7 @@ class Checkpoint:
         """Raises StateError for a file that is none, or damaged."""
         try:
             with open(file, "rb") as stream:
-                data = stream.read(_STATE_BYTES_MAX + 65)
+                data = stream.read(STATE_BYTES_MAX + 65)
         except OSError as error:
             raise StateError(f"{file}: cannot be read: {error.strerror}") from error
         if len(data) < 64 or data[:8] != _MAGIC:

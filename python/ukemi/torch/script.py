@@ -1,14 +1,14 @@
 """The user's script: what it must have, and what is taken where it says nothing."""
 
-import importlib.util
 import random
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, List, Tuple
 
 import torch
 from torch.utils.data import TensorDataset, default_collate
+
+from ukemi.user_file import load_user_file
 
 
 class ScriptError(Exception):
@@ -35,14 +35,7 @@ def _digest(text: str) -> bytes:
 
 def load_script(path: str) -> ModuleType:
     """Runs the file as a module; what stands beside it can be imported."""
-    file = Path(path)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None:
-        raise ScriptError(f"{path}: expected a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(file.parent))
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module = load_user_file(path)
     for name in ("make", "loss"):
         if not callable(getattr(module, name, None)):
             raise ScriptError(f"{path}: expected a function {name}")

@@ -14,14 +14,13 @@ from ukemi.torch.group import Group, PeersFailed
 from ukemi.torch.link import ABORTED, Link, Order
 from ukemi.torch.messages import FRAME_BYTES_MAX, OUTCOMES, WORD
 from ukemi.torch.plan import Plan, PlanError, bit_hash
-from ukemi.torch.replica import Checkpoint, Kept, Replica, StateError
+from ukemi.torch.replica import STATE_BYTES_MAX, Checkpoint, Kept, Replica, StateError
 from ukemi.torch.script import Task, load_script
 from ukemi.torch.step import PlansDiffer, TrainingStep
 
 # Step, position, bytes of the state, and a code over it with the group's secret: what is read
 # comes from a member, and from nobody else on this machine.
 _HEADER = struct.Struct("<qqQ32s")
-_STATE_BYTES_MAX = 8 << 30
 
 
 class _NextGroup:
@@ -238,7 +237,7 @@ class Trainer:
             return
         group.broadcast(header, source, "state/header")
         step, position, size, code = _HEADER.unpack(header.numpy().tobytes())
-        if size > _STATE_BYTES_MAX:
+        if size > STATE_BYTES_MAX:
             raise StateError("a state that is larger than any")
         row = torch.frombuffer(bytearray(state), dtype=torch.uint8) if gives else None
         if row is None:
@@ -411,7 +410,7 @@ class Trainer:
             size = Checkpoint(
                 self._job, self._step, self._position, version, self._replica.state()
             ).write(message.file)
-        except OSError as error:
+        except (OSError, StateError, MemoryError) as error:
             link.send("NotSaved", number=message.number, why=str(error))
             return
         link.send(

@@ -12,6 +12,7 @@ import time
 import traceback
 
 from ukemi.torch.link import InvitationError, Link, take_invitation
+from ukemi.user_file import error_line
 
 
 def _complain(problem: str, status: int) -> int:
@@ -51,15 +52,9 @@ def main() -> int:
 
 def _sentence(error: BaseException) -> str:
     """The error, and where in the script it arose."""
-    frames = traceback.extract_tb(error.__traceback__)
     torch = sys.modules["torch"].__file__ or ""
     not_the_scripts = (os.path.dirname(__file__), os.path.dirname(torch), "<")
-    place = ""
-    for frame in frames:
-        if not frame.filename.startswith(not_the_scripts):
-            place = f"{os.path.basename(frame.filename)}:{frame.lineno}: "
-    text = " ".join(str(error).split())[:500]
-    return f"{place}{type(error).__name__}: {text}"
+    return error_line(error, lambda name: not name.startswith(not_the_scripts))
 
 
 if __name__ == "__main__":
