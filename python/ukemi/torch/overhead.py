@@ -109,7 +109,7 @@ def _scenario(options: argparse.Namespace) -> Dict[str, Any]:
             "checkpoint": {"cost": "1 s", "restore": "1 s"},
         },
         "cluster": {"count": options.workers},
-        "market": {"on_demand_price": "1 USD/h"},
+        "market": {"spot_price": "1 USD/h", "on_demand_price": "1 USD/h"},
         "training": {"script": options.script},
         "replay": ["on_demand"],
     }
