@@ -83,23 +83,25 @@ sim::BucketRule read_buckets(ConfigReader& job, sim::BucketKind otherwise) {
     return rule;
 }
 
-sim::LaunchRule read_launch(ConfigReader& job, sim::LaunchKind otherwise) {
-    sim::LaunchRule rule;
+// Once it is known whether collectives take NCCL's times, which begin with an overhead of their
+// own.
+void read_launch(ConfigReader& config, sim::LaunchKind otherwise, sim::StepJob& job) {
+    sim::LaunchRule& rule = job.launch;
     rule.kind = otherwise;
-    auto config = job.object_if_present("launch");
-    if (!config) return rule;
-    rule.kind = config->choice<sim::LaunchKind>(
+    if (job.nccl) rule.overhead = {};
+    auto launch = config.object_if_present("launch");
+    if (!launch) return;
+    rule.kind = launch->choice<sim::LaunchKind>(
         "rule", sim::launch_kind_names,
         sim::launch_kind_names[static_cast<std::size_t>(otherwise)]);
-    rule.overhead = short_duration(*config, "overhead", rule.overhead);
+    rule.overhead = short_duration(*launch, "overhead", rule.overhead);
     if (rule.kind == sim::LaunchKind::coordinated) {
-        rule.cycle = short_duration(*config, "cycle", rule.cycle);
-        rule.fusion = size_of(*config, "fusion", rule.fusion);
-        rule.response_cache = config->flag("response_cache", rule.response_cache);
-        rule.message = short_duration(*config, "message", rule.message);
+        rule.cycle = short_duration(*launch, "cycle", rule.cycle);
+        rule.fusion = size_of(*launch, "fusion", rule.fusion);
+        rule.response_cache = launch->flag("response_cache", rule.response_cache);
+        rule.message = short_duration(*launch, "message", rule.message);
     }
-    config->finish();
-    return rule;
+    launch->finish();
 }
 
 void read_hindrances(ConfigReader& config, sim::StepJob& job) {
@@ -411,7 +413,6 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     take_workers(config, left, job);
     left = left.subspan(job.workers.size());
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
-    job.launch = read_launch(config, defaults.launch);
     entry.codec = read_step_codec(config);
     MemoryKind memory = read_memory_kind(config);
     entry.request = read_step_layout(config, static_cast<std::int64_t>(job.workers.size()));
@@ -453,6 +454,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
                              : defaults.collective,
                         entry);
     }
+    read_launch(config, defaults.launch, job);
     job.steps = config.integer("steps", 1, steps_most, 20);
     check_length(config, job);
     config.finish();
