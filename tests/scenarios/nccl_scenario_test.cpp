@@ -42,8 +42,9 @@ TEST_CASE("nccl scenario: a step waits for what NCCL takes", "[scenario]") {
     const double exchange = sim::nccl_seconds(place, sim::nccl_choice(place, gradients), gradients);
     const double step = to_seconds(job.compute.front()) + exchange;
     CHECK(step_s(scenario) == Approx(step).epsilon(1e-6));
-    const std::vector<ConfigOverride> slow = {{"/job/launch/overhead", "1 ms", "--set"}};
-    const auto slower = scenarios::step_scenario_from_text(in_one, "one.json", slow);
+    std::string slow(in_one);
+    slow.replace(slow.find("\"buckets\""), 0, R"("launch": {"overhead": "1 ms"}, )");
+    const auto slower = scenarios::step_scenario_from_text(slow, "slow.json");
     CHECK(step_s(slower) == Approx(step + 1e-3).epsilon(1e-6));
 }
 
