@@ -22,7 +22,17 @@ std::vector<sim::DeviceId> replicas_of(const sim::StepJob& job) {
     return job.layout->adders_of(job.workers, 0, 0);
 }
 
-// "gpu", "host", or an object with some of its rates.
+void read_algorithms(ConfigReader& config, sim::StepJob& job) {
+    static constexpr std::array<std::string_view, 2> algorithms{"all", "ring"};
+    if (job.nccl) {
+        job.nccl_ring_only = config.one_of("nccl_algorithms", algorithms, "all") == "ring";
+    } else if (config.has("nccl_algorithms")) {
+        config.fail("nccl_algorithms", "goes with \"collective\": \"nccl\"");
+    }
+}
+
+}  // namespace
+
 void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
     if (!config.has("transport")) return;
     sim::StepJob& job = entry.job;
@@ -56,17 +66,6 @@ void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
     job.hosts = hosts;
     job.launch.copy_s_per_byte = hosts.copy_s_per_byte();
 }
-
-void read_algorithms(ConfigReader& config, sim::StepJob& job) {
-    static constexpr std::array<std::string_view, 2> algorithms{"all", "ring"};
-    if (job.nccl) {
-        job.nccl_ring_only = config.one_of("nccl_algorithms", algorithms, "all") == "ring";
-    } else if (config.has("nccl_algorithms")) {
-        config.fail("nccl_algorithms", "goes with \"collective\": \"nccl\"");
-    }
-}
-
-}  // namespace
 
 std::string_view usual_collective(const sim::Topology& topology,
                                   std::span<const sim::DeviceId> workers,

@@ -338,7 +338,13 @@ void update_variables(const ConfigReader& config, const sim::Topology& topology,
     entry.update = request.update;
     if (request.update == sim::VariableUpdate::all_reduce) return;
     if (job.layout) config.fail("variable_update", fmt::format("{} updates whole models", name));
-    if (request.update == sim::VariableUpdate::independent) job.buckets.clear();
+    if (request.update == sim::VariableUpdate::pair_averaging) {
+        if (job.workers.size() < 2) config.fail("variable_update", "pair_averaging is for several");
+        job.pair_model = entry.gradient;
+    }
+    if (request.update == sim::VariableUpdate::independent || job.pair_model > Bytes{}) {
+        job.buckets.clear();
+    }
     if (request.update == sim::VariableUpdate::replicated &&
         topology.device(job.workers.front()).machine !=
             topology.device(job.workers.back()).machine) {
@@ -346,10 +352,11 @@ void update_variables(const ConfigReader& config, const sim::Topology& topology,
     }
     job.servers = servers_of(config, topology, job.workers, request);
     job.sums_by_machine = request.update == sim::VariableUpdate::distributed_replicated;
-    job.asynchronous = request.asynchronous;
-    if (job.servers.empty()) return;
-    const std::vector<Bytes> load = sim::place_on_servers(job.buckets, job.servers.size());
-    entry.most_on_a_server = std::ranges::max(load);
+    job.asynchronous = request.asynchronous || job.pair_model > Bytes{};
+    if (!job.servers.empty()) {
+        const std::vector<Bytes> load = sim::place_on_servers(job.buckets, job.servers.size());
+        entry.most_on_a_server = std::ranges::max(load);
+    }
     if (job.asynchronous && job.input.samples_per_second > 0) {
         config.fail("input", "workers that do not wait for each other have no common input");
     }
@@ -447,7 +454,9 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     }
     encode_gradients(config, model, entry);
     read_monitor(config, model, entry);
-    if (job.servers.empty()) {
+    if (job.pair_model > Bytes{}) {
+        read_transport(config, true, entry);
+    } else if (job.servers.empty()) {
         const bool open = defaults.collective == cheapest_collective;
         read_collective(config, topology,
                         open ? usual_collective(topology, job.workers, cheapest_collective)
