@@ -110,7 +110,13 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                gigabytes(need.states), gigabytes(need.kept));
     if (job.layout) fmt::print(" (the whole model: {:.4g})", gigabytes(entry.whole.total()));
     fmt::print("\n  compute time: {}\n", entry.curve);
-    if (!result.collective.empty()) {
+    if (job.pair_model > Bytes{}) {
+        fmt::print("  {}: {:.4g} MB{}\n", result.collective,
+                   static_cast<double>(job.pair_model.raw()) / 1e6,
+                   job.hosts ? fmt::format(", over a connection of {:.3g} GB/s",
+                                           job.hosts->connection / 1e9)
+                             : "");
+    } else if (!result.collective.empty()) {
         fmt::print("  {:.4g} MB of gradients{} in {} bucket{}, {}, {}{}\n",
                    static_cast<double>(entry.gradient.raw()) / 1e6, job.layout ? " a GPU" : "",
                    entry.buckets, entry.buckets == 1 ? "" : "s",
@@ -119,7 +125,7 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
     print_fidelity(result);
-    if (job.hosts) {
+    if (job.hosts && job.pair_model == Bytes{}) {
         fmt::print(
             "  through the hosts: {:.3g} GB/s a connection, {:.3g} in a machine, {:.3g} ms of "
             "copies\n",

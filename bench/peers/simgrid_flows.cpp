@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
@@ -30,6 +31,7 @@ namespace s4u = simgrid::s4u;
 
 std::vector<s4u::Host*> hosts;
 double end_s = 0;
+constexpr double unbounded = 1e15;  // bytes a second
 
 // A cable with both directions.
 const s4u::Link* cable(s4u::NetZone* zone, const std::string& name, const LinkRate& link) {
@@ -68,16 +70,29 @@ void build_platform(const ReferenceTopology& topology) {
     root->seal();
 }
 
-// Group links only, as the scenarios change no others.
-void plan_changes(const ReferenceScenario& scenario) {
+// What links carry that say so when SimGrid asks.
+std::map<std::string, double> asked_rates;
+
+// Group links only, as the scenarios change no others. SimGrid holds a running communication to the
+// least bandwidth that the links of its route had when it started, so that one through a link that
+// gets faster would not see it; a link whose rate is asked for at every solve has no such bound.
+void plan_changes(const ReferenceScenario& scenario, bool asked) {
     for (const LinkChange& change : scenario.changes) {
         const auto index =
             static_cast<std::int32_t>(index_of_link(change.link)) - 2 * scenario.topology.hosts;
         const std::string name =
             "up" + std::to_string(index / 2) + (index % 2 == 0 ? "_UP" : "_DOWN");
-        s4u::Actor::create("change", hosts[0], [change, name] {
+        s4u::Link* link = s4u::Link::by_name(name);
+        if (asked && asked_rates.emplace(name, scenario.topology.group.bandwidth.raw()).second) {
+            const double& rate = asked_rates[name];
+            link->set_sharing_policy(s4u::Link::SharingPolicy::NONLINEAR,
+                                     [&rate](double, int) { return rate; });
+            link->set_bandwidth(unbounded);
+        }
+        s4u::Actor::create("change", hosts[0], [change, name, link, asked] {
             s4u::this_actor::sleep_until(to_seconds(change.at.since_start()));
-            s4u::Link::by_name(name)->set_bandwidth(change.bandwidth.raw());
+            if (asked) asked_rates[name] = change.bandwidth.raw();
+            link->set_bandwidth(asked ? unbounded : change.bandwidth.raw());
         });
     }
 }
@@ -214,7 +229,7 @@ int main(int argc, char** argv) {
                : reference_scenario(argv[2], std::atoi(argv[3]));
     build_platform(scenario.topology);
     engine.seal_platform();
-    plan_changes(scenario);
+    plan_changes(scenario, random);
     if (actors && !prepare_actors(scenario)) return 2;
     if (!actors) prepare_dag(scenario);
     const double begin = processor_s();

@@ -9,6 +9,7 @@
 #include "sim/cluster/nccl/nccl_place.hpp"
 #include "sim/step/collective_choice.hpp"
 #include "sim/step/dimension_search.hpp"
+#include "sim/step/gradient_lanes.hpp"
 #include "sim/step/placed_collective.hpp"
 
 namespace ukemi::scenarios {
@@ -21,7 +22,17 @@ std::vector<sim::DeviceId> replicas_of(const sim::StepJob& job) {
     return job.layout->adders_of(job.workers, 0, 0);
 }
 
-// "gpu", "host", or an object with some of its rates.
+void read_algorithms(ConfigReader& config, sim::StepJob& job) {
+    static constexpr std::array<std::string_view, 2> algorithms{"all", "ring"};
+    if (job.nccl) {
+        job.nccl_ring_only = config.one_of("nccl_algorithms", algorithms, "all") == "ring";
+    } else if (config.has("nccl_algorithms")) {
+        config.fail("nccl_algorithms", "goes with \"collective\": \"nccl\"");
+    }
+}
+
+}  // namespace
+
 void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
     if (!config.has("transport")) return;
     sim::StepJob& job = entry.job;
@@ -56,21 +67,24 @@ void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
     job.launch.copy_s_per_byte = hosts.copy_s_per_byte();
 }
 
-void read_algorithms(ConfigReader& config, sim::StepJob& job) {
-    static constexpr std::array<std::string_view, 2> algorithms{"all", "ring"};
-    if (job.nccl) {
-        job.nccl_ring_only = config.one_of("nccl_algorithms", algorithms, "all") == "ring";
-    } else if (config.has("nccl_algorithms")) {
-        config.fail("nccl_algorithms", "goes with \"collective\": \"nccl\"");
-    }
-}
-
-}  // namespace
-
 std::string_view usual_collective(const sim::Topology& topology,
                                   std::span<const sim::DeviceId> workers,
                                   std::string_view otherwise) {
     return sim::nccl_is_usual(topology, workers) ? nccl_collective : otherwise;
+}
+
+// What those take who have the same experts, if the job's algorithm is not for so few.
+std::string words_of_experts(const sim::Topology& topology, const sim::StepJob& job) {
+    if (!job.layout || job.layout->expert == 1 || job.layout->expert == job.layout->adders()) {
+        return {};
+    }
+    const auto groups = job.layout->experts_adders(job.workers, 0, 0);
+    const auto ranks = static_cast<std::int32_t>(groups.front().size());
+    const std::int32_t each = sim::workers_per_machine(topology, groups.front());
+    if (ranks < 2 || sim::all_reduce_of(job, ranks, each) == job.collective) return {};
+    return fmt::format("the {} workers that have the same experts take a ring: {} is not for them",
+                       ranks,
+                       policies::collective_names()[static_cast<std::size_t>(job.collective)]);
 }
 
 std::string_view why_collective(const StepJobEntry& entry) {
@@ -139,6 +153,8 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
         entry.cheapest = true;
         entry.why = sim::reason_for(priced);
     }
+    const std::string of_experts = words_of_experts(topology, job);
+    if (!of_experts.empty()) entry.why += (entry.why.empty() ? "" : "; ") + of_experts;
     const sim::PlacedCollective placed(network, job.collective, replicas, per_host, where, 1,
                                        job.hosts ? &*job.hosts : nullptr);
     if (entry.request.synchronised_norm) {

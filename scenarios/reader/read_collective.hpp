@@ -25,6 +25,10 @@ std::string_view usual_collective(const sim::Topology& topology,
 // Why it is this one, to stand behind its name: " (the cheapest)"; empty if the scenario names it.
 std::string_view why_collective(const StepJobEntry& entry);
 
+// "gpu", "host", or an object with some of the rates; `by_name`: of a schedule that goes through
+// the hosts as well.
+void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry);
+
 // Of a job whose workers, layout and buckets are known.
 void read_collective(ConfigReader& config, const sim::Topology& topology,
                      std::string_view otherwise, StepJobEntry& entry);

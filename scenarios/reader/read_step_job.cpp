@@ -83,23 +83,25 @@ sim::BucketRule read_buckets(ConfigReader& job, sim::BucketKind otherwise) {
     return rule;
 }
 
-sim::LaunchRule read_launch(ConfigReader& job, sim::LaunchKind otherwise) {
-    sim::LaunchRule rule;
+// Once it is known whether collectives take NCCL's times, which begin with an overhead of their
+// own.
+void read_launch(ConfigReader& config, sim::LaunchKind otherwise, sim::StepJob& job) {
+    sim::LaunchRule& rule = job.launch;
     rule.kind = otherwise;
-    auto config = job.object_if_present("launch");
-    if (!config) return rule;
-    rule.kind = config->choice<sim::LaunchKind>(
+    if (job.nccl) rule.overhead = {};
+    auto launch = config.object_if_present("launch");
+    if (!launch) return;
+    rule.kind = launch->choice<sim::LaunchKind>(
         "rule", sim::launch_kind_names,
         sim::launch_kind_names[static_cast<std::size_t>(otherwise)]);
-    rule.overhead = short_duration(*config, "overhead", rule.overhead);
+    rule.overhead = short_duration(*launch, "overhead", rule.overhead);
     if (rule.kind == sim::LaunchKind::coordinated) {
-        rule.cycle = short_duration(*config, "cycle", rule.cycle);
-        rule.fusion = size_of(*config, "fusion", rule.fusion);
-        rule.response_cache = config->flag("response_cache", rule.response_cache);
-        rule.message = short_duration(*config, "message", rule.message);
+        rule.cycle = short_duration(*launch, "cycle", rule.cycle);
+        rule.fusion = size_of(*launch, "fusion", rule.fusion);
+        rule.response_cache = launch->flag("response_cache", rule.response_cache);
+        rule.message = short_duration(*launch, "message", rule.message);
     }
-    config->finish();
-    return rule;
+    launch->finish();
 }
 
 void read_hindrances(ConfigReader& config, sim::StepJob& job) {
@@ -336,7 +338,13 @@ void update_variables(const ConfigReader& config, const sim::Topology& topology,
     entry.update = request.update;
     if (request.update == sim::VariableUpdate::all_reduce) return;
     if (job.layout) config.fail("variable_update", fmt::format("{} updates whole models", name));
-    if (request.update == sim::VariableUpdate::independent) job.buckets.clear();
+    if (request.update == sim::VariableUpdate::pair_averaging) {
+        if (job.workers.size() < 2) config.fail("variable_update", "pair_averaging is for several");
+        job.pair_model = entry.gradient;
+    }
+    if (request.update == sim::VariableUpdate::independent || job.pair_model > Bytes{}) {
+        job.buckets.clear();
+    }
     if (request.update == sim::VariableUpdate::replicated &&
         topology.device(job.workers.front()).machine !=
             topology.device(job.workers.back()).machine) {
@@ -344,10 +352,11 @@ void update_variables(const ConfigReader& config, const sim::Topology& topology,
     }
     job.servers = servers_of(config, topology, job.workers, request);
     job.sums_by_machine = request.update == sim::VariableUpdate::distributed_replicated;
-    job.asynchronous = request.asynchronous;
-    if (job.servers.empty()) return;
-    const std::vector<Bytes> load = sim::place_on_servers(job.buckets, job.servers.size());
-    entry.most_on_a_server = std::ranges::max(load);
+    job.asynchronous = request.asynchronous || job.pair_model > Bytes{};
+    if (!job.servers.empty()) {
+        const std::vector<Bytes> load = sim::place_on_servers(job.buckets, job.servers.size());
+        entry.most_on_a_server = std::ranges::max(load);
+    }
     if (job.asynchronous && job.input.samples_per_second > 0) {
         config.fail("input", "workers that do not wait for each other have no common input");
     }
@@ -411,7 +420,6 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     take_workers(config, left, job);
     left = left.subspan(job.workers.size());
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
-    job.launch = read_launch(config, defaults.launch);
     entry.codec = read_step_codec(config);
     MemoryKind memory = read_memory_kind(config);
     entry.request = read_step_layout(config, static_cast<std::int64_t>(job.workers.size()));
@@ -446,13 +454,16 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     }
     encode_gradients(config, model, entry);
     read_monitor(config, model, entry);
-    if (job.servers.empty()) {
+    if (job.pair_model > Bytes{}) {
+        read_transport(config, true, entry);
+    } else if (job.servers.empty()) {
         const bool open = defaults.collective == cheapest_collective;
         read_collective(config, topology,
                         open ? usual_collective(topology, job.workers, cheapest_collective)
                              : defaults.collective,
                         entry);
     }
+    read_launch(config, defaults.launch, job);
     job.steps = config.integer("steps", 1, steps_most, 20);
     check_length(config, job);
     config.finish();

@@ -184,6 +184,7 @@ StepScenario read_whole_steps(ConfigReader root, const std::filesystem::path& fi
 
 std::int64_t messages_a_step(const sim::StepJob& job) {
     auto count = static_cast<std::int64_t>(job.buckets.size());
+    if (job.pair_model > Bytes{}) ++count;
     if (job.asynchronous) count *= static_cast<std::int64_t>(job.workers.size());
     if (!job.layout) return count;
     const std::int64_t passes = job.accumulation * job.layout->degrees.data;

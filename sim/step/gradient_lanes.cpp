@@ -89,18 +89,21 @@ std::int64_t messages_at_once(const StepJob& job) {
 
 }  // namespace
 
+policies::Collective all_reduce_of(const StepJob& job, std::int32_t ranks, std::int32_t per_host) {
+    const bool of_experts = job.layout && ranks != job.layout->adders();
+    const bool fits = kernels::schedule_refusal(job.collective, ranks, per_host).empty() &&
+                      (per_host > 0 || !goes_by_machine(job.collective));
+    return of_experts && !fits ? policies::Collective::ring : job.collective;
+}
+
 PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
                                    std::span<const DeviceId> group, std::int32_t per_host,
                                    std::int64_t at_once) {
     if (job.nccl) {
         return {network, NcclCollective::all_reduce, group, job.name, job.nccl_ring_only};
     }
-    const auto ranks = static_cast<std::int32_t>(group.size());
-    const bool of_experts = job.layout && ranks != job.layout->adders();
-    const bool fits = kernels::schedule_refusal(job.collective, ranks, per_host).empty() &&
-                      (per_host > 0 || !goes_by_machine(job.collective));
     return {network,
-            of_experts && !fits ? policies::Collective::ring : job.collective,
+            all_reduce_of(job, static_cast<std::int32_t>(group.size()), per_host),
             group,
             per_host,
             job.name,

@@ -16,9 +16,13 @@ namespace ukemi::sim {
 std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob& job,
                                          std::span<const std::vector<DeviceId>> groups);
 
+// By which algorithm so many of a job's workers add up, `per_host` on each machine, where it has
+// none of NCCL's times: those who have the same experts are fewer than all holders, and take a ring
+// where the job's algorithm is not for so few.
+policies::Collective all_reduce_of(const StepJob& job, std::int32_t ranks, std::int32_t per_host);
+
 // The job's all-reduce over a group of its workers, `per_host` on each machine; `at_once` as of
-// PlacedCollective. Those who have the same experts are fewer than all holders, and take a ring
-// where its algorithm is not for so few.
+// PlacedCollective.
 PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
                                    std::span<const DeviceId> group, std::int32_t per_host,
                                    std::int64_t at_once = 1);

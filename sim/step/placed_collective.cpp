@@ -172,9 +172,12 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, std::span<const kern
 }
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
-                                   std::span<const DeviceId> workers, std::int64_t at_once) {
+                                   std::span<const DeviceId> workers, std::int64_t at_once,
+                                   const HostTransport* hosts) {
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
-    place(network, phases, network.router(workers), at_once,
+    const Router router =
+        hosts != nullptr ? network.router(workers, *hosts) : network.router(workers);
+    place(network, phases, router, at_once,
           [&] { return graph_of(phases, network.rule().window_chunks); });
 }
 

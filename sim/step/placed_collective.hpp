@@ -81,7 +81,8 @@ public:
     // Any exchange of workers.size() ranks, each of which goes on to its next round when its own
     // part of this one is over.
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
-                     std::span<const DeviceId> workers, std::int64_t at_once = 1);
+                     std::span<const DeviceId> workers, std::int64_t at_once = 1,
+                     const HostTransport* hosts = nullptr);
 
     RunId start(ClusterNetwork& network, Bytes bytes, Instant at) const;
     const std::string& name() const { return name_; }

@@ -64,7 +64,8 @@ struct StepJob {
     // Parameter servers, on which the legs of all buckets are; none: gradients are all-reduced.
     std::vector<DeviceId> servers;
     bool sums_by_machine = false;  // one worker of each machine sends the sum of all of its
-    bool asynchronous = false;     // workers do not wait for each other; needs servers
+    bool asynchronous = false;     // workers do not wait for each other; needs servers, or...
+    Bytes pair_model;              // ...this: each averages with a model of one other (PairPlayer)
     // In place of all the above: what each rank does.
     std::shared_ptr<const Workload> workload;
     // Of gradients, on every worker, once they have arrived (monitor_time.hpp).

@@ -10,6 +10,7 @@
 #include "sim/step/data_parallel_player.hpp"
 #include "sim/step/dimension_search.hpp"
 #include "sim/step/layout_player.hpp"
+#include "sim/step/pair_player.hpp"
 #include "sim/step/workload_player.hpp"
 
 namespace ukemi::sim {
@@ -20,6 +21,7 @@ std::unique_ptr<StepPlayer> player_of(StepHost& host, const StepJob& job,
     INVARIANT(!job.workers.empty() && job.compute.size() == job.workers.size());
     INVARIANT(job.steps >= 1 && job.accumulation >= 1);
     if (job.workload) return std::make_unique<WorkloadPlayer>(host, job, options);
+    if (job.pair_model > Bytes{}) return std::make_unique<PairPlayer>(host, job, options);
     if (job.asynchronous) return std::make_unique<AsyncPlayer>(host, job, options);
     if (job.layout) return std::make_unique<LayoutPlayer>(host, job, options);
     return std::make_unique<DataParallelPlayer>(host, job, options);

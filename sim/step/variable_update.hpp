@@ -12,6 +12,8 @@
 //   distributed_all_reduce, collective_all_reduce
 //                           every worker; gradients are summed tensor by tensor, by rings
 //   horovod                 the same with Horovod's coordinated launch
+// and one of KungFu's:
+//   pair_averaging          every worker; each averages with the model of one other (PairPlayer)
 // Servers add and update in no time. A server on a worker's machine shares its links.
 #pragma once
 
@@ -34,15 +36,17 @@ enum class VariableUpdate : std::uint8_t {
     distributed_all_reduce,
     collective_all_reduce,
     horovod,
+    pair_averaging,
 };
-inline constexpr std::array<std::string_view, 8> variable_update_names = {"all_reduce",
+inline constexpr std::array<std::string_view, 9> variable_update_names = {"all_reduce",
                                                                           "parameter_server",
                                                                           "replicated",
                                                                           "distributed_replicated",
                                                                           "independent",
                                                                           "distributed_all_reduce",
                                                                           "collective_all_reduce",
-                                                                          "horovod"};
+                                                                          "horovod",
+                                                                          "pair_averaging"};
 
 constexpr bool has_servers(VariableUpdate update) {
     return update == VariableUpdate::parameter_server ||

@@ -21,7 +21,7 @@ constexpr std::string_view text = R"({
 constexpr std::string_view in_one = R"({
   "name": "one", "seed": 1, "cluster": {"machine": "dgx_a100", "count": 2},
   "job": {"model": "resnet50", "batch": 8, "collective": "nccl", "steps": 3,
-          "buckets": {"rule": "one"}, "launch": {"rule": "in_order", "overhead": "0 s"}}
+          "buckets": {"rule": "one"}}
 })";
 
 double step_s(const scenarios::StepScenario& scenario) {
@@ -40,7 +40,12 @@ TEST_CASE("nccl scenario: a step waits for what NCCL takes", "[scenario]") {
     const sim::NcclPlace place = sim::nccl_place(scenario.topology, routes, job.workers, "test");
     const Bytes gradients = bytes(4 * std::int64_t{25'557'032});
     const double exchange = sim::nccl_seconds(place, sim::nccl_choice(place, gradients), gradients);
-    CHECK(step_s(scenario) == Approx(to_seconds(job.compute.front()) + exchange).epsilon(1e-6));
+    const double step = to_seconds(job.compute.front()) + exchange;
+    CHECK(step_s(scenario) == Approx(step).epsilon(1e-6));
+    std::string slow(in_one);
+    slow.replace(slow.find("\"buckets\""), 0, R"("launch": {"overhead": "1 ms"}, )");
+    const auto slower = scenarios::step_scenario_from_text(slow, "slow.json");
+    CHECK(step_s(slower) == Approx(step + 1e-3).epsilon(1e-6));
 }
 
 TEST_CASE("nccl scenario: it says what is picked, and with which rates", "[scenario]") {
