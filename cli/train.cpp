@@ -352,8 +352,9 @@ void train(const TrainOptions& options) {
     live_options.host_loss = [&notices] { return notices.loss(); };
     ProgressReport progress(scenario.job.samples_total, notices);
     live_options.on_progress = std::ref(progress);
-    live_options.on_open = [&agents] {
+    live_options.on_open = [&] {
         if (!agents) return;
+        lease->has_begun();
         say_on_the_way(fmt::format("agents may join at {}\n", agents->address.text()));
     };
     std::optional<OwnAgent> own_agent;
@@ -362,15 +363,14 @@ void train(const TrainOptions& options) {
     own_agent.reset();
     progress(live.record);
     say_how_it_ended(live, options);  // before anything else can fail
-    // What is there for the next coordinator is that one's by now.
-    const bool replaced = live.record.stopped.starts_with("another ");
+    const bool ends_here = lease && !live.record.replaced;
     if (live.interrupted && live.record.steps.empty()) {
-        if (lease && !replaced) end_run(*lease, live_options.folder);
+        if (ends_here) end_run(*lease, live_options.folder);
         throw ExitWith{exit_machine_failed};
     }
     inputs.live = about.dump();
     drawn = write_live(results, inputs, live, provider.has_value()) && drawn;
-    if (lease && !replaced) end_run(*lease, live_options.folder);
+    if (ends_here) end_run(*lease, live_options.folder);
     print_run(live, options.json, folder);
     if (live.failure) std::rethrow_exception(live.failure);
     if (!live.run.result.finished || !drawn) throw ExitWith{exit_machine_failed};

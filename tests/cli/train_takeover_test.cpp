@@ -265,12 +265,11 @@ TEST_CASE("ukemi train: two coordinators of one run, and what is no run, are ref
             "empty: expected a checkpoint in this folder, found none");
     run->send(SIGKILL);
     run->wait();
-    // A refused successor has asked for a term of its own, and leaves the run as it was.
-    const auto run_there = [&] {
-        return nlohmann::json::parse(text_in(rig.folder() / "first-checkpoints/coordinator.json"))
-            .at("run");
+    // A refused successor leaves everything as it was, the number of its term included.
+    const auto lease_there = [&] {
+        return text_in(rig.folder() / "first-checkpoints/coordinator.json");
     };
-    const auto left = run_there();
+    const std::string left = lease_there();
     std::vector<std::string> provided = successor_words(rig, "next");
     provided.insert(provided.end(), {"--provider", "command:./p"});
     refused(provided, "--provider: the run that was left there has none: expected none");
@@ -280,7 +279,8 @@ TEST_CASE("ukemi train: two coordinators of one run, and what is no run, are ref
     std::vector<std::string> other = successor_words(rig, "next");
     other.insert(other.end(), {"--seed", "4"});
     refused(other, "coordinator.json: at /job: is of another training");
-    CHECK(run_there() == left);
+    CHECK(lease_there() == left);
+    CHECK(nlohmann::json::parse(left).at("term") == 1);
     write_file(rig.folder() / "first-checkpoints/coordinator.json", "{\"run\": \"x\"}");
     refused(successor_words(rig, "next"), "coordinator.json: at /run: expected 32");
 }
