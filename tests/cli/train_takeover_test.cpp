@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "base/rng.hpp"
 #include "tests/cli/agents_rig.hpp"
@@ -22,11 +21,7 @@ constexpr int workers_of_run = 4;
 constexpr int batch = 8;  // of a worker
 
 std::set<int> children_of(const RunningProgram& program) {
-    std::istringstream text(
-        text_in(fmt::format("/proc/{}/task/{}/children", program.id(), program.id())));
-    std::set<int> all;
-    for (int child = 0; text >> child;) all.insert(child);
-    return all;
+    return children_of_process(program.id());
 }
 
 std::vector<std::string> successor_words(const AgentsRig& rig, const std::string& out) {
@@ -271,7 +266,7 @@ TEST_CASE("ukemi train: two coordinators of one run, and what is no run, are ref
     };
     const std::string left = lease_there();
     std::vector<std::string> provided = successor_words(rig, "next");
-    provided.insert(provided.end(), {"--provider", "command:./p"});
+    provided.insert(provided.end(), {"--provider", "command:/bin/true"});
     refused(provided, "--provider: the run that was left there has none: expected none");
     std::vector<std::string> faster = successor_words(rig, "next");
     *std::ranges::find(faster, "100") = "101";
