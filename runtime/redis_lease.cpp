@@ -88,6 +88,18 @@ return {'given up'}
 
 #ifdef UKEMI_WITH_HIREDIS
 
+// What Redis or the way to it says, and nothing of what the system would call that.
+class RedisTrouble : public std::system_error {
+public:
+    explicit RedisTrouble(std::string text)
+        : std::system_error(std::make_error_code(std::errc::connection_aborted)),
+          text_(std::move(text)) {}
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    std::string text_;
+};
+
 // One connection; its time-outs are those of a local network.
 class Redis {
 public:
@@ -146,8 +158,7 @@ private:
         return std::string(reply.str, reply.len);
     }
     [[noreturn]] void fail(std::string_view why) const {
-        throw std::system_error(
-            std::make_error_code(std::errc::connection_aborted),
+        throw RedisTrouble(
             fmt::format("redis at {}: {}", place_->address.text(), one_line(std::string(why))));
     }
     const RedisPlace* place_;

@@ -103,7 +103,8 @@ TEST_CASE("ukemi train --hosts: a host that cannot be reached is a worker that d
     ::chmod((scratch.path() / "shell").c_str(), 0755);
     const Ran ran = run_ukemi(scratch.path(), train_on("a:4", {"--out", "out"}));
     CHECK(ran.code == 1);
-    CHECK_THAT(ran.err, Catch::Contains("no route to a") && Catch::Contains("status 255"));
+    CHECK_THAT(ran.err,
+               Catch::Contains("no route to a") && Catch::Contains("on a: ended with status 255"));
 }
 
 TEST_CASE("ukemi train --dry-run: prints what would start the workers, and starts nothing",
@@ -121,6 +122,11 @@ TEST_CASE("ukemi train --dry-run: prints what would start the workers, and start
     const Ran few = run_ukemi(scratch.path(), {"train", "s.json", "--hosts", "a:3", "--address",
                                                "127.0.0.1", "--dry-run"});
     CHECK(few.out == a + a + a);
+    const Ran trusted = run_ukemi(scratch.path(), {"train", "s.json", "--hosts", "a:1", "--address",
+                                                   "127.0.0.1", "--trusted-network", "--dry-run"});
+    CHECK(trusted.out ==
+          "ssh -o BatchMode=yes a 'ukemi worker --backend cpu --trusted-network "
+          "--read-invitation'\n");
     const Ran home = run_ukemi(scratch.path(), {"train", "s.json", "--dry-run"});
     CHECK(home.code == 0);
     CHECK(std::ranges::count(home.out, '\n') == 4);
@@ -145,6 +151,8 @@ TEST_CASE("ukemi train --hosts: what does not fit together is refused in one lin
         {{"--hosts", "a:4", "--address", "0.0.0.0"}, "--address: expected an address of this"},
         {{"--hosts", "a:4", "--address", "192.0.2.1"}, "--address: expected an address of this"},
         {{"--hosts", "a:4", "--address", "127.0.0.1", "--cores", "0"}, "--cores: are this"},
+        {{"--hosts", "a:4", "--address", "127.0.0.1", "--remote-shell", "./none"},
+         "--remote-shell: expected a program, found none named ./none"},
     };
     for (const auto& [more, expected] : table) {
         std::vector<std::string> words{"train", "s.json", "--out", "out"};
