@@ -95,6 +95,53 @@ TEST_CASE("ukemi train --hosts: four workers on two hosts learn bit for bit what
     CHECK(environments.find("UKEMI_SECRET") == std::string::npos);
 }
 
+TEST_CASE("ukemi calibrate --hosts: costs are of these hosts, and predict runs on them alone",
+          "[cli][live]") {
+    const ScratchFolder scratch;
+    const fs::path& folder = scratch.path();
+    write_file(folder / "s.json", hosts_scenario());
+    write_stand_in(folder);
+    const std::vector<std::string> there{"--hosts",          "a:2,b:2",        "--address",
+                                         "127.0.0.1",        "--remote-shell", "./shell",
+                                         "--remote-program", UKEMI_BINARY};
+    const auto run = [&](std::vector<std::string> words, bool on_hosts) {
+        if (on_hosts) words.insert(words.end(), there.begin(), there.end());
+        return run_ukemi(folder, words);
+    };
+    const Ran measured =
+        run({"calibrate", "s.json", "--workers", "4", "--batches", "4,8,16", "--repeat", "1",
+             "--stretches", "2", "--steps", "5", "--out", "group.json"},
+            true);
+    INFO(measured.err);
+    REQUIRE(measured.code == 0);
+    CHECK_THAT(text_in(folder / "group.json"), Catch::Contains(" on hosts a:2,b:2\""));
+    const std::string told = text_in(folder / "told");
+    for (const char* host : {"a", "b"}) {
+        CHECK_THAT(told, Catch::Contains(fmt::format("{} {} worker", host, UKEMI_BINARY)));
+    }
+    const Ran trained = run(
+        {"train", "s.json", "--costs", "group.json", "--time-scale", "100", "--out", "out"}, true);
+    INFO(trained.err);
+    CHECK(trained.code == 0);
+    CHECK_THAT(trained.out, Catch::StartsWith("predicted: "));
+    const Ran compared = run({"diff", "out-predicted", "out"}, false);
+    CHECK_THAT(compared.out, Catch::Contains(" changes, equal"));
+    const std::vector<std::string> predict{"predict",   "s.json", "--costs",   "group.json",
+                                           "--workers", "4",      "--run",     "workers=4,batch=12",
+                                           "--repeat",  "1",      "--seconds", "0.1",
+                                           "--out",     "p"};
+    const Ran predicted = run(predict, true);
+    INFO(predicted.err);
+    CHECK(predicted.code == 0);
+    CHECK_THAT(predicted.out, Catch::Contains("4 workers, batch 12, s_sgd"));
+    std::vector<std::string> at_home = predict;
+    at_home.back() = "q";
+    const Ran refused = run(at_home, false);
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, Catch::Contains("group.json") && Catch::Contains("a:2,b:2"));
+}
+
 TEST_CASE("ukemi train --hosts: a host that cannot be reached is a worker that died",
           "[cli][live]") {
     const ScratchFolder scratch;
