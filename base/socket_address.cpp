@@ -115,7 +115,7 @@ bool SocketAddress::is_any() const {
     return family() == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&six.sin6_addr);
 }
 
-FileDescriptor listening_socket(const SocketAddress& address) {
+FileDescriptor bound_socket(const SocketAddress& address) {
     FileDescriptor socket = stream_socket(address.family());
     // A port that somebody named is taken again at once by who is started anew.
     const int on = 1;
@@ -123,6 +123,11 @@ FileDescriptor listening_socket(const SocketAddress& address) {
         ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     }
     if (::bind(socket.get(), address.data(), address.size()) != 0) fail_socket("bind");
+    return socket;
+}
+
+FileDescriptor listening_socket(const SocketAddress& address) {
+    FileDescriptor socket = bound_socket(address);
     if (::listen(socket.get(), SOMAXCONN) != 0) fail_socket("listen");
     return socket;
 }

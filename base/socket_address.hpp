@@ -37,8 +37,10 @@ private:
     socklen_t size_ = 0;
 };
 
-// Both never block. They throw std::system_error; `connecting_socket` only if the connection cannot
-// even begin (whether it comes about shows when the socket can be written to).
+// None of them blocks. They throw std::system_error; `connecting_socket` only if the connection
+// cannot even begin (whether it comes about shows when the socket can be written to). Has the port,
+// and does not listen there: who connects is refused.
+FileDescriptor bound_socket(const SocketAddress& address);
 FileDescriptor listening_socket(const SocketAddress& address);
 FileDescriptor connecting_socket(const SocketAddress& address);
 // Small messages that somebody waits for: no delay, which the kernel would else add to gather more.

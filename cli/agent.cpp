@@ -33,6 +33,8 @@ struct AgentOptions {
     double join_within_s = 60;
     double stop_within_s = 30;
     bool stay = false;
+    bool trusted_network = false;
+    std::string python;
 };
 
 std::chrono::milliseconds milliseconds_of(double seconds) {
@@ -65,6 +67,8 @@ void run_as_agent(const AgentOptions& options) {
     setup.join_within = milliseconds_of(options.join_within_s);
     setup.stop_within = milliseconds_of(options.stop_within_s);
     setup.stays = options.stay;
+    setup.trusts_network = options.trusted_network;
+    if (!options.python.empty()) setup.python = options.python;
     runtime::NoticeWatch notices(std::move(sources));
     setup.host_loss = [&notices] { return notices.loss(); };
     be_agent(setup);
@@ -177,6 +181,14 @@ void add_agent(CLI::App& app) {
                      "SIGTERM and SIGINT are a notice that this machine goes in so many seconds; "
                      "a second SIGINT kills the workers at once (default: 30)")
         ->check(CLI::Range(0.0, 86'400.0));
+    CLI::Option* trust = command->add_flag(
+        "--trusted-network", options->trusted_network,
+        "let the run have workers that do not encrypt what they send each other, and workers of "
+        "its script (PyTorch), which do what the script likes");
+    command
+        ->add_option("--python", options->python,
+                     "what runs a script's workers here (default: python3)")
+        ->needs(trust);
     command->add_flag("--stay", options->stay, "when a run is over, wait for the next one");
     command->callback([options] { run_as_agent(*options); });
 }

@@ -97,7 +97,7 @@ void calibrate(const CalibrateOptions& given) {
         options.settings = runtime::calibration_grid(scenario, options.workers_max);
     }
     std::unique_ptr<kernels::MeasuredDevice> device;  // null: the host
-    if (!given.no_machine) {
+    if (!given.no_machine && options.live.remote.hosts.empty()) {
         device = backend_named(given.live.backend).measured_device();
         options.machine.emplace();
         options.machine->device = device.get();
@@ -125,6 +125,7 @@ void add_calibrate(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "calibrate", "measure what steps, resizes and checkpoints cost on this machine");
     options->live.add_to(*command);
+    options->live.network.add_to(*command);
     runtime::CalibrationOptions& calibration = options->calibration;
     command->add_option("--steps", calibration.steps, "steps of a measured stretch (default: 50)")
         ->check(CLI::Range(1, 1'000'000));
@@ -147,7 +148,8 @@ void add_calibrate(CLI::App& app) {
                                      "only the scenario's own Plan, no other batches, codecs and "
                                      "synchronisations"));
     command->add_flag("--no-machine", options->no_machine,
-                      "leave out copies, collectives, codecs, monitors and checkpoints by size");
+                      "leave out copies, collectives, codecs, monitors and checkpoints by size, as "
+                      "--hosts does: they are this machine's");
     command->add_flag("--force", options->force, "replace the file if it is there already");
     command->callback([options] { calibrate(*options); });
 }

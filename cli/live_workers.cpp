@@ -7,16 +7,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/input_error.hpp"
 #include "base/plugin_library.hpp"
 #include "cli/backends.hpp"
+#include "cli/program_on_path.hpp"
 #include "cli/stop_signals.hpp"
 #include "scenarios/reader/live_costs.hpp"
 
@@ -37,27 +36,6 @@ std::optional<int> take_lock(const fs::path& scratch, int how) {
     return std::nullopt;
 }
 
-bool runs_script(const scenarios::Scenario& scenario) {
-    return scenario.training && !scenario.training->script.empty();
-}
-
-// As a shell would find it.
-fs::path program_on_path(const std::string& name, const char* option) {
-    const char* const path = std::getenv("PATH");
-    std::string_view left = path == nullptr ? "" : path;
-    if (name.find('/') != std::string::npos) left = {};
-    fs::path found = name.find('/') != std::string::npos ? name : "";
-    while (found.empty() && !left.empty()) {
-        const std::string_view folder = left.substr(0, left.find(':'));
-        left.remove_prefix(std::min(folder.size() + 1, left.size()));
-        if (!folder.empty() && ::access((fs::path(folder) / name).c_str(), X_OK) == 0) {
-            found = fs::path(folder) / name;
-        }
-    }
-    if (!found.empty() && ::access(found.c_str(), X_OK) == 0) return found;
-    throw InputError(option, "", fmt::format("expected a program, found none named {}", name));
-}
-
 // An interpreter loads PyTorch and the script's data for seconds, holds its lock for moments, and a
 // step is as long as the script makes it. A member that dies is noticed at once all the same.
 runtime::CrewDeadlines script_deadlines() {
@@ -72,7 +50,20 @@ runtime::CrewDeadlines script_deadlines() {
     return deadlines;
 }
 
+// The words after the workers' program: ours.
+std::vector<std::string> arguments_of_ours(const LiveWorkerOptions& options, bool scripted) {
+    std::vector<std::string> words{"worker"};
+    if (scripted) words.insert(words.end(), {"--python", options.python});
+    if (!scripted) words.insert(words.end(), {"--backend", options.backend});
+    if (options.network.trusted_network) words.emplace_back("--trusted-network");
+    return words;
+}
+
 }  // namespace
+
+bool runs_script(const scenarios::Scenario& scenario) {
+    return scenario.training && !scenario.training->script.empty();
+}
 
 void LiveWorkerOptions::add_to(CLI::App& command) {
     command.add_option("SCENARIO", scenario, "a scenario file with a section \"training\"")
@@ -110,28 +101,46 @@ scenarios::Scenario LiveWorkerOptions::read_scenario() const {
                          "expected --script FILE, or `ukemi --allow-plugins COMMAND ...`");
     }
     if (workers) scenarios::limit_workers(read.job, *workers);
+    if (!network.hosts.empty()) {
+        if (runs_script(read)) network.expect_script_may("--hosts");
+        const int slots = runtime::slots_of(runtime::parse_hosts(network.hosts, "--hosts"));
+        if (slots < read.job.instances_max) scenarios::limit_workers(read.job, slots);
+    }
     return read;
 }
 
 std::string LiveWorkerOptions::device(const scenarios::Scenario& trained) const {
+    const std::string where =
+        network.hosts.empty() ? "" : fmt::format(" on hosts {}", network.hosts);
     if (runs_script(trained)) {
-        if (backend == "cpu") return scenarios::this_device();
+        if (backend == "cpu") return scenarios::this_device() + where;
         throw InputError("--backend", "", "a script says itself on what it computes: leave it out");
     }
     const kernels::ComputeBackend& chosen = backend_named(backend);
     expect_backend(chosen);
-    return device_with(chosen);
+    return device_with(chosen) + where;
 }
 
 runtime::LiveOptions LiveWorkerOptions::worker_options(const scenarios::Scenario& trained) const {
     runtime::LiveOptions options;
+    const bool scripted = runs_script(trained);
+    const bool elsewhere = by_agents || !network.hosts.empty();
+    if (network.trusted_network && !elsewhere) {
+        throw InputError("--trusted-network", "", "is for --hosts and --agents: expected one");
+    }
+    if (!network.hosts.empty() && !cores.empty()) {
+        throw InputError("--cores", "", "are this machine's: expected none beside --hosts");
+    }
     options.worker_program = fs::read_symlink("/proc/self/exe");
-    options.worker_arguments = {"worker", "--backend", backend};
-    if (runs_script(trained)) {
+    options.worker_arguments = arguments_of_ours(*this, scripted);
+    if (scripted && !elsewhere) {
         options.worker_program = program_on_path(python, "--python");
         options.worker_arguments = {"-m", "ukemi.torch.worker"};
-        options.deadlines = script_deadlines();
     }
+    if (scripted) options.deadlines = script_deadlines();
+    options.remote = network.remote();
+    options.scripts_by_relay = elsewhere;
+    if (!network.address.empty()) options.listen = network.address;
     return options;
 }
 

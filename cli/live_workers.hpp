@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/host_options.hpp"
 #include "runtime/live_run.hpp"
 
 namespace ukemi::cli {
@@ -20,11 +21,13 @@ struct LiveWorkerOptions {
     std::string python = "python3";  // what runs them
     std::optional<std::int32_t> workers;
     std::vector<int> cores;
+    HostOptions network;
+    bool by_agents = false;  // they start the workers
 
     void add_to(CLI::App& command);
-    // The scenario with --set and --workers carried out.
+    // The scenario with --set and --workers carried out, and no more workers than hosts hold.
     scenarios::Scenario read_scenario() const;
-    // The machine with what its workers compute on: what costs belong to. Throws like
+    // The machine, or its hosts, with what workers compute on: what costs belong to. Throws like
     // expect_backend, so that a bad backend is refused before anything starts.
     std::string device(const scenarios::Scenario& trained) const;
     // This very program as the workers' program, told the backend; Python for a scenario of a
@@ -36,6 +39,9 @@ struct LiveWorkerOptions {
     runtime::LiveOptions live_options(const scenarios::Scenario& trained,
                                       const std::filesystem::path& folder) const;
 };
+
+// Whether workers of PyTorch train it.
+bool runs_script(const scenarios::Scenario& scenario);
 
 // InputError if there is one, unless a command that was killed has left it: it would be taken away.
 void expect_no_folder(const std::filesystem::path& scratch);

@@ -79,6 +79,7 @@ void add_predict(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "predict", "predict runs that no calibration measured, then run them and compare");
     options->live.add_to(*command);
+    options->live.network.add_to(*command);
     command->add_option("--costs", options->costs, "costs measured by `ukemi calibrate`")
         ->required();
     command->add_option("--out", options->out, "folder for the prediction and the comparison")

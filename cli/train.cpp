@@ -42,51 +42,6 @@ constexpr auto seed_max = static_cast<std::uint64_t>(std::numeric_limits<std::in
 
 constexpr std::string_view own_market = "scenario";  // as --revocations has it
 
-// Where workers are started: on this machine, or on --hosts.
-runtime::RemoteStart remote_of(const TrainOptions& options) {
-    runtime::RemoteStart remote;
-    const bool named = !options.hosts.empty();
-    if (named != !options.address.empty()) {
-        throw InputError(named ? "--hosts" : "--address", "",
-                         named ? "expected also --address, where the hosts reach this machine"
-                               : "is where --hosts reach this machine: expected both");
-    }
-    if (!named && !(options.remote_shell.empty() && options.remote_program.empty())) {
-        throw InputError(options.remote_shell.empty() ? "--remote-program" : "--remote-shell", "",
-                         "is for --hosts: expected both");
-    }
-    if (!named) return remote;
-    remote.hosts = runtime::parse_hosts(options.hosts, "--hosts");
-    if (!options.remote_shell.empty()) remote.shell = {options.remote_shell};
-    if (!options.remote_program.empty()) remote.program = options.remote_program;
-    if (!options.live.cores.empty()) {
-        throw InputError("--cores", "", "are this machine's: expected none beside --hosts");
-    }
-    const auto address = SocketAddress::of_host(options.address, 0);
-    try {
-        if (address && !address->is_any()) {
-            const FileDescriptor possible = listening_socket(*address);
-            return remote;
-        }
-    } catch (const std::system_error&) {
-        // said below
-    }
-    throw InputError("--address", "",
-                     fmt::format("expected an address of this machine in numbers, found \"{}\"",
-                                 options.address));
-}
-
-// Limits the job to the places that its hosts have.
-void use_hosts(const runtime::RemoteStart& remote, scenarios::Scenario& scenario) {
-    if (remote.hosts.empty()) return;
-    if (scenario.training && !scenario.training->script.empty()) {
-        throw InputError("--hosts", "",
-                         "workers of a script exchange on one machine only: expected none");
-    }
-    const int slots = runtime::slots_of(remote.hosts);
-    if (slots < scenario.job.instances_max) scenarios::limit_workers(scenario.job, slots);
-}
-
 void set_limits(const TrainOptions& options, runtime::LiveOptions& live) {
     live.stop_within =
         std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.stop_within_s));
@@ -286,7 +241,7 @@ nlohmann::json about_run(const TrainOptions& options, const scenarios::Scenario&
                             {"workers_max", scenario.job.instances_max},
                             {"revocations", options.revocations},
                             {"cores", options.live.cores},
-                            {"hosts", options.hosts},
+                            {"hosts", options.live.network.hosts},
                             {"agents", options.agents},
                             {"device", device}};
     if (scenario.training && !scenario.training->script.empty()) about["backend"] = "pytorch";
@@ -307,15 +262,10 @@ void train(const TrainOptions& options) {
     scenarios::Scenario scenario = options.live.read_scenario();
     const std::optional<runtime::AgentDoor> agents = agents_of(options, scenario);
     if (options.ranks && own_rank() > 0) return be_agent_of_rank(options, *agents);
-    if (agents) expect_door(*agents);
-    const runtime::RemoteStart remote = remote_of(options);
-    use_hosts(remote, scenario);
+    const FileDescriptor held = agents ? hold_door(*agents) : FileDescriptor();
     const std::string device = options.live.device(scenario);
-    if (options.dry_run) {
-        runtime::LiveOptions would = options.live.worker_options(scenario);
-        would.remote = remote;
-        return print_commands(would, scenario.job.instances_max);
-    }
+    const runtime::LiveOptions would = options.live.worker_options(scenario);  // or a complaint
+    if (options.dry_run) return print_commands(would, scenario.job.instances_max);
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
     auto notice_sources = sources_in(options.notices);
     const scenarios::PolicyList list = the_list(options, scenario);
@@ -337,7 +287,6 @@ void train(const TrainOptions& options) {
     }
     runtime::LiveOptions live_options =
         options.live.live_options(scenario, checkpoint_folder(options, folder));
-    live_options.remote = remote;
     live_options.agents = agents;
     live_options.provider = provider;
     const FolderIfUsed checkpoints{live_options.folder};
@@ -345,49 +294,37 @@ void train(const TrainOptions& options) {
     if (agents) lease = lend(options, runtime::live_job_identity(scenario, seed), live_options);
     live_options.resume_from = resumed_checkpoint(options, lease && lease->is_successor());
     set_limits(options, live_options);
-    if (!options.address.empty()) live_options.listen = options.address;
     live_options.time_scale = options.time_scale;
     live_options.keep = {true, true, true, options.log_events};
     runtime::NoticeWatch notices(std::move(notice_sources));
     live_options.host_loss = [&notices] { return notices.loss(); };
     ProgressReport progress(scenario.job.samples_total, notices);
     live_options.on_progress = std::ref(progress);
-    live_options.on_open = [&agents] {
+    live_options.on_open = [&] {
         if (!agents) return;
+        lease->has_begun();
         say_on_the_way(fmt::format("agents may join at {}\n", agents->address.text()));
     };
     std::optional<OwnAgent> own_agent;
-    if (options.ranks) own_agent.emplace(*agents);
+    if (options.ranks) own_agent.emplace(options, *agents);
     runtime::LiveRun live = runtime::run_live(scenario, market, list, seed, live_options);
     own_agent.reset();
     progress(live.record);
     say_how_it_ended(live, options);  // before anything else can fail
-    // What is there for the next coordinator is that one's by now.
-    const bool replaced = live.record.stopped.starts_with("another ");
+    const bool ends_here = lease && !live.record.replaced;
     if (live.interrupted && live.record.steps.empty()) {
-        if (lease && !replaced) end_run(*lease, live_options.folder);
+        if (ends_here) end_run(*lease, live_options.folder);
         throw ExitWith{exit_machine_failed};
     }
     inputs.live = about.dump();
     drawn = write_live(results, inputs, live, provider.has_value()) && drawn;
-    if (lease && !replaced) end_run(*lease, live_options.folder);
+    if (ends_here) end_run(*lease, live_options.folder);
     print_run(live, options.json, folder);
     if (live.failure) std::rethrow_exception(live.failure);
     if (!live.run.result.finished || !drawn) throw ExitWith{exit_machine_failed};
 }
 
-void add_host_options(CLI::App& command, TrainOptions& options) {
-    command.add_option("--hosts", options.hosts,
-                       "start the workers on these hosts, at most so many on each, as in a:4,b:4 "
-                       "(default: on this machine)");
-    command.add_option("--address", options.address,
-                       "this machine's address, in numbers, where --hosts reach it; nothing "
-                       "listens beyond the loopback without it");
-    command.add_option("--remote-shell", options.remote_shell,
-                       "what starts a command on a host, run as PROGRAM HOST COMMAND (default: "
-                       "ssh -o BatchMode=yes)");
-    command.add_option("--remote-program", options.remote_program,
-                       "ukemi's path on the hosts (default: ukemi)");
+void add_agent_options(CLI::App& command, TrainOptions& options) {
     command.add_option("--agents", options.agents,
                        "ADDRESS:PORT of this machine, in numbers: workers run where agents are "
                        "that join there (ukemi agent), and what they offer is the market");
@@ -418,6 +355,7 @@ void add_train(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "train", "run the scenario's job with real workers, adapting as it goes");
     options->live.add_to(*command);
+    options->live.network.add_to(*command);
     command->add_option("--policies", options->policies,
                         "what adapts the run: a+b (default: the scenario's first list)");
     command->add_option("--revocations", options->revocations,
@@ -438,7 +376,7 @@ void add_train(CLI::App& app) {
         "who announces that this machine will be taken: policies see it as they see any notice, "
         "and the run saves and ends --stop-within before that moment: aws, azure, gce, "
         "file:PATH, command:PROGRAM, sigterm:SECONDS, one or several (ukemi list notices)");
-    add_host_options(*command, *options);
+    add_agent_options(*command, *options);
     command
         ->add_option("--budget", options->budget_usd,
                      "USD: the run saves and ends before its machines have cost so much")

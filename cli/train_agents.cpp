@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/socket_address.hpp"
+#include "cli/program_on_path.hpp"
 #include "runtime/agent_secret.hpp"
 #include "runtime/folder_lease.hpp"
 #include "runtime/redis_lease.hpp"
@@ -45,9 +46,11 @@ TrainOptions with_provider(TrainOptions options) {
     const std::string given = options.provider;
     const bool is_static = given.starts_with(hosts) && given.size() > hosts.size();
     const bool is_play = given.starts_with(play) && given.size() > play.size();
-    if (is_static) set_by_provider(options.hosts, "--hosts", given.substr(hosts.size()));
+    std::string& named = options.live.network.hosts;
+    if (is_static) set_by_provider(named, "--hosts", given.substr(hosts.size()));
     if (is_play) set_by_provider(options.revocations, "--revocations", given.substr(play.size()));
     if (is_static || is_play) options.provider.clear();
+    options.live.by_agents = !options.agents.empty();
     return options;
 }
 
@@ -62,8 +65,8 @@ std::optional<runtime::AgentDoor> agents_of(const TrainOptions& options,
                          "", "is for --agents: expected both");
     }
     const std::vector<std::pair<const char*, bool>> others{
-        {"--hosts", !options.hosts.empty()},
-        {"--address", !options.address.empty()},
+        {"--hosts", !options.live.network.hosts.empty()},
+        {"--address", !options.live.network.address.empty()},
         {"--cores", !options.live.cores.empty()},
         {"--costs", !options.costs.empty()},
         {"--revocations", !options.revocations.empty()},
@@ -73,10 +76,7 @@ std::optional<runtime::AgentDoor> agents_of(const TrainOptions& options,
         if (!is_there) continue;
         throw InputError(name, "", "agents bring their machines: expected none beside --agents");
     }
-    if (scenario.training && !scenario.training->script.empty()) {
-        throw InputError("--agents", "",
-                         "workers of a script exchange on one machine only: expected none");
-    }
+    if (runs_script(scenario)) options.live.network.expect_script_may("--agents");
     runtime::AgentDoor door;
     door.address = agent_address(options.agents, "--agents");
     door.secret = runtime::read_agent_secret(options.secret_file);
@@ -106,6 +106,7 @@ std::optional<runtime::ProviderSetup> provider_of(const TrainOptions& options,
     }
     runtime::ProviderSetup setup;
     setup.program = options.provider.substr(kind.size());
+    program_on_path(setup.program, "--provider");
     setup.join = options.agents;
     for (const sim::ZoneData& zone : market.data.zones) setup.zones.push_back(zone.name);
     setup.run = fmt::format("ukemi-{:x}-{}", std::time(nullptr), ::getpid());
@@ -155,14 +156,16 @@ std::unique_ptr<runtime::RunLease> lend(const TrainOptions& options, std::uint64
 void be_agent_of_rank(const TrainOptions& options, const runtime::AgentDoor& door) {
     runtime::AgentSetup setup = agent_setup({door.address}, door.secret);
     setup.name = fmt::format("rank {}", own_rank());
+    setup.trusts_network = options.live.network.trusted_network;
+    setup.python = options.live.python;
     setup.stop_within =
         std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.stop_within_s));
     be_agent(setup);
 }
 
-void expect_door(const runtime::AgentDoor& door) {
+FileDescriptor hold_door(const runtime::AgentDoor& door) {
     try {
-        const FileDescriptor possible = listening_socket(door.address);
+        return bound_socket(door.address);
     } catch (const std::system_error& error) {
         throw InputError("--agents", "",
                          fmt::format("expected an address of this machine and a free port, found "

@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/socket_address.hpp"
 #include "cli/agent_options.hpp"
 #include "cli/train_options.hpp"
 #include "runtime/live_run.hpp"
@@ -42,15 +43,18 @@ std::filesystem::path resumed_checkpoint(const TrainOptions& options, bool is_su
 // A rank of mpirun or srun beside the first.
 void be_agent_of_rank(const TrainOptions& options, const runtime::AgentDoor& door);
 
-// InputError if nobody can listen there.
-void expect_door(const runtime::AgentDoor& door);
+// InputError if nobody can listen there. As long as this is there nobody else's connection is given
+// that port, and the run can listen.
+FileDescriptor hold_door(const runtime::AgentDoor& door);
 
 // The first rank is an agent, too, beside the run that it leads.
 class OwnAgent {
 public:
-    explicit OwnAgent(const runtime::AgentDoor& door)
+    OwnAgent(const TrainOptions& options, const runtime::AgentDoor& door)
         : setup_(agent_setup({door.address}, door.secret)) {
         setup_.name = "rank 0";
+        setup_.trusts_network = options.live.network.trusted_network;
+        setup_.python = options.live.python;
         setup_.stop_requests = &ends_;
         setup_.say = {};
         thread_ = std::thread([this] { runtime::run_agent(setup_); });

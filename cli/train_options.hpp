@@ -24,10 +24,6 @@ struct TrainOptions {
     bool force = false;
     bool json = false;
     bool log_events = false;
-    std::string hosts;
-    std::string address;
-    std::string remote_shell;
-    std::string remote_program;
     std::string agents;
     std::filesystem::path secret_file;
     bool ranks = false;

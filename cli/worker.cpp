@@ -5,6 +5,7 @@
 #include "cli/backends.hpp"
 #include "cli/command.hpp"
 #include "runtime/crew.hpp"
+#include "runtime/script_relay.hpp"
 
 namespace ukemi::cli {
 
@@ -18,10 +19,21 @@ void add_worker(CLI::App& app) {
     command->add_flag("--read-invitation", *reads,
                       "read rendezvous, number and secret from standard input, as lines "
                       "NAME=value, and not from the environment");
-    command->callback([backend, reads] {
+    auto trusts = std::make_shared<bool>(false);
+    command->add_flag("--trusted-network", *trusts,
+                      "do not encrypt what goes from worker to worker");
+    auto python = std::make_shared<std::string>();
+    command->add_option("--python", *python,
+                        "be the way to the coordinator for a script's worker, which this Python "
+                        "runs");
+    command->callback([backend, reads, trusts, python] {
         const auto invited =
             *reads ? runtime::InvitedBy::standard_input : runtime::InvitedBy::environment;
-        const int status = runtime::run_worker(backend_named(*backend), invited);
+        const auto encryption =
+            *trusts ? kernels::Encryption::never : kernels::Encryption::across_hosts;
+        const int status = python->empty()
+                               ? runtime::run_worker(backend_named(*backend), invited, encryption)
+                               : runtime::run_script_relay(*python, invited);
         if (status != exit_done) throw ExitWith{status};
     });
 }

@@ -45,6 +45,24 @@ std::vector<std::string> lines_in(std::string_view text) {
     return lines;
 }
 
+// A worker of this very program, and nothing else that a coordinator may think of; what runs its
+// script is ours to say. Why it is not to be started; empty if it is.
+std::string refusal_of(const AgentSetup& setup, std::vector<std::string>& words) {
+    if (words.empty() || words.front() != "worker") return "that is no worker";
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        const bool is_script = words[i] == "--python";
+        if (is_script || words[i] == "--trusted-network") {
+            if (!setup.trusts_network) return "its agent was not told --trusted-network";
+        } else if (words[i] != "--backend") {
+            return "its agent is of another version of ukemi";
+        }
+        if (words[i] == "--trusted-network") continue;
+        if (++i == words.size()) return "its agent is of another version of ukemi";
+        if (is_script) words[i] = setup.python;
+    }
+    return {};
+}
+
 // Where the coordinator is, for workers that have lost it: a file that only this process has, which
 // they find by its descriptor.
 class CoordinatorNews {
@@ -223,16 +241,18 @@ private:
         send(AgentWorkers{own.run, kept_->numbers()});
     }
 
-    // This very program, and nothing else that a coordinator may think of.
     void start_worker(const StartWorker& start) {
         ProcessOrder order;
         order.program = setup_->worker_program;
         order.arguments = lines_in(start.arguments);
+        std::string refusal = refusal_of(*setup_, order.arguments);
         order.arguments.emplace_back("--read-invitation");
-        const bool is_worker = order.arguments.front() == "worker";
-        if (!is_worker || kept_->count() >= setup_->slots || kept_->contains(start.worker) ||
+        if (kept_->count() >= setup_->slots || kept_->contains(start.worker) ||
             start.invitation.size() > 1024) {
-            send(WorkerEnded{start.worker, "could not be started: the agent has no place for it"});
+            refusal = "the agent has no place for it";
+        }
+        if (!refusal.empty()) {
+            send(WorkerEnded{start.worker, fmt::format("could not be started: {}", refusal)});
             return;
         }
         order.input = invitation_here(start.invitation);

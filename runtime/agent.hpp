@@ -26,6 +26,9 @@ struct AgentSetup {
     std::string name;                      // as logs call this machine
     int slots = 1;                         // workers at once
     std::filesystem::path worker_program;  // run with what the coordinator says after `worker`
+    // Whether that may be that a worker does not encrypt, or runs a script by this Python.
+    bool trusts_network = false;
+    std::string python = "python3";
     // It tries again for so long while nobody answers, also after a run whose coordinator is gone.
     std::chrono::milliseconds join_within{60'000};
     bool stays = false;  // for the next run, when one is over

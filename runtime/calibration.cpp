@@ -201,6 +201,7 @@ public:
     }
 
     void note_memory() {
+        if (!options_.live.remote.hosts.empty()) return;  // their processes are elsewhere
         for (const InstanceId worker : ready_) {
             costs_.worker_memory_bytes =
                 std::max(costs_.worker_memory_bytes, memory_of(crew_.process_of(worker)));
@@ -226,6 +227,9 @@ private:
         crew.folder = options_.live.folder;
         crew.deadlines = options_.live.deadlines;
         crew.cores = options_.live.cores;
+        crew.listen = options_.live.listen;
+        crew.remote = options_.live.remote;
+        crew.scripts_by_relay = options_.live.scripts_by_relay;
         return crew;
     }
 

@@ -28,7 +28,8 @@ Door door_of(const CrewSetup& setup) {
     }
     const auto host = SocketAddress::of_host(setup.listen, 0);
     INVARIANT(host);
-    return {*host, setup.training.script.empty() ? Door::Kind::secure : Door::Kind::plain};
+    return {*host, setup.training.script.empty() || setup.scripts_by_relay ? Door::Kind::secure
+                                                                           : Door::Kind::plain};
 }
 
 }  // namespace

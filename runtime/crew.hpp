@@ -30,6 +30,7 @@
 
 #include "base/ids.hpp"
 #include "base/socket_address.hpp"
+#include "kernels/socket_communicator.hpp"
 #include "kernels/training_spec.hpp"
 #include "kernels/training_step.hpp"
 #include "policies/plan.hpp"
@@ -75,6 +76,8 @@ struct CrewSetup {
     // listens beyond the loopback unless this says so.
     std::string listen = "127.0.0.1";
     RemoteStart remote;  // other machines, whose program is told `worker_arguments`
+    // Workers of a script join as any other, by a program of ours beside each (script_relay.hpp).
+    bool scripts_by_relay = false;
     // Where agents join, which have a secret from their user: then only they start workers.
     std::optional<AgentDoor> agents;
     std::vector<int> cores;     // worker k runs on cores[k mod n]; empty: anywhere
@@ -218,6 +221,7 @@ private:
 // by `backend`; one that refuses is trouble for the coordinator before the worker is ready. Returns
 // an exit status.
 enum class InvitedBy : std::uint8_t { environment, standard_input };
-int run_worker(const kernels::ComputeBackend& backend, InvitedBy invited = InvitedBy::environment);
+int run_worker(const kernels::ComputeBackend& backend, InvitedBy invited = InvitedBy::environment,
+               kernels::Encryption encryption = kernels::Encryption::across_hosts);
 
 }  // namespace ukemi::runtime

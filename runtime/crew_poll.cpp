@@ -85,6 +85,9 @@ void Crew::State::forget(InstanceId id, const std::string& how) {
     // A signal from elsewhere explains a connection that closed; a status does not.
     const bool own_end = !worker.killed && how.starts_with("killed");
     died.why = worker.doom.empty() || own_end ? how : worker.doom;
+    if (worker.host) {
+        died.why = fmt::format("on {}: {}", setup.remote.hosts[*worker.host].name, died.why);
+    }
     died.expected = worker.expected;
     died.was_member = is_member(id);
     died.host_gone = worker.host_gone;

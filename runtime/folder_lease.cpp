@@ -52,12 +52,23 @@ FolderLease::FolderLease(const std::filesystem::path& folder, const LeaseClaim& 
 
 FolderLease::~FolderLease() {
     std::error_code ignored;
+    if (is_given_back() && is_ours()) give_back();
     if (!goes_with_us() || !is_ours()) return;
     std::filesystem::remove(file_, ignored);
     remove_journals(file_.parent_path());
 }
 
+// Where that fails, a term is used up.
+void FolderLease::give_back() const {
+    try {
+        write_file_atomically(file_, before_);
+    } catch (const std::system_error&) {
+        // The next one takes the term after ours.
+    }
+}
+
 void FolderLease::read() {
+    before_ = read_file(file_);
     ConfigReader reader = ConfigReader::from_file(file_);
     run_ = reader.text("run");
     if (run_.size() != 32) reader.fail("run", "expected 32 hexadecimal digits");

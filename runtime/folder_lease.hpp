@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "base/file_descriptor.hpp"
 #include "runtime/run_lease.hpp"
@@ -26,7 +27,9 @@ private:
     void read();
     bool is_ours() const;  // and not a later coordinator's, where locks do not hold
     void write() const;
+    void give_back() const;
     std::filesystem::path file_;
+    std::string before_;  // what it said
     FileDescriptor lock_;
     LeaseClaim claim_;
 };

@@ -61,6 +61,7 @@ CrewSetup crew_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     crew.cores = options.cores;
     crew.listen = options.listen;
     crew.remote = options.remote;
+    crew.scripts_by_relay = options.scripts_by_relay;
     crew.agents = options.agents;
     if (options.share != nullptr) crew.wake = options.share->wake();
     return crew;

@@ -29,6 +29,7 @@ struct LiveOptions {
     // As in CrewSetup:
     std::string listen = "127.0.0.1";
     RemoteStart remote;
+    bool scripts_by_relay = false;
     std::optional<AgentDoor> agents;
     std::optional<ProviderSetup> provider;  // of the agents' machines
     JobShare* share = nullptr;              // as in LiveSetup

@@ -94,6 +94,7 @@ void LiveTrainer::mind_lease() {
 void LiveTrainer::be_replaced(const std::string& why, Instant at) {
     note_incident(at, why);
     stop_because(why);
+    record_->replaced = true;
     crew_.leave_to_another();
     model_kept_ = true;
 }

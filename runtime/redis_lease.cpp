@@ -35,8 +35,10 @@ constexpr std::string_view redis_kind = "redis:";
 constexpr std::string_view script_begin = R"lua(
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local has = redis.call('HMGET', KEYS[1], 'run', 'term', 'job', 'owner', 'expires', 'agents')
+local has = redis.call('HMGET', KEYS[1], 'run', 'term', 'job', 'owner', 'expires', 'agents',
+                       'address')
 local run, term, job, owner, expires, agents = has[1], has[2], has[3], has[4], has[5], has[6]
+local address = has[7]
 )lua";
 
 // ARGV: owner, job, goes_on, run, address, lease ms, known run, known term, terms_max.
@@ -56,7 +58,8 @@ if ARGV[3] == '1' then
 end
 redis.call('HSET', KEYS[1], 'run', next_run, 'term', next_term, 'job', ARGV[2], 'owner', ARGV[1],
            'address', ARGV[5], 'agents', next_agents, 'expires', now + tonumber(ARGV[6]))
-return {'yours', next_run, tostring(next_term), next_agents}
+if not run then return {'yours', next_run, tostring(next_term), next_agents} end
+return {'yours', next_run, tostring(next_term), next_agents, run, term, job, address, agents}
 )lua";
 
 // ARGV: owner, job, run, term, address, lease ms, agents. Also where Redis has lost the entry, or
@@ -70,15 +73,32 @@ redis.call('HSET', KEYS[1], 'run', ARGV[3], 'term', ARGV[4], 'job', ARGV[2], 'ow
 return {'yours'}
 )lua";
 
-// ARGV: owner, and whether the run has ended.
+// ARGV: owner, whether nothing is to be left, and what stood there before, if that is to stand
+// there again: run, term, job, address and agents.
 constexpr std::string_view give_up_script = R"lua(
 if owner ~= ARGV[1] then return {'lost'} end
 if ARGV[2] == '1' then redis.call('DEL', KEYS[1])
 else redis.call('HSET', KEYS[1], 'expires', '0') end
+if ARGV[3] then
+  redis.call('HSET', KEYS[1], 'run', ARGV[3], 'term', ARGV[4], 'job', ARGV[5], 'address', ARGV[6],
+             'agents', ARGV[7])
+end
 return {'given up'}
 )lua";
 
 #ifdef UKEMI_WITH_HIREDIS
+
+// What Redis or the way to it says, and nothing of what the system would call that.
+class RedisTrouble : public std::system_error {
+public:
+    explicit RedisTrouble(std::string text)
+        : std::system_error(std::make_error_code(std::errc::connection_aborted)),
+          text_(std::move(text)) {}
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    std::string text_;
+};
 
 // One connection; its time-outs are those of a local network.
 class Redis {
@@ -138,8 +158,7 @@ private:
         return std::string(reply.str, reply.len);
     }
     [[noreturn]] void fail(std::string_view why) const {
-        throw std::system_error(
-            std::make_error_code(std::errc::connection_aborted),
+        throw RedisTrouble(
             fmt::format("redis at {}: {}", place_->address.text(), one_line(std::string(why))));
     }
     const RedisPlace* place_;
@@ -230,10 +249,13 @@ RedisLease::RedisLease(RedisPlace place, const LeaseClaim& claim)
                            std::to_string(claim.known_term), std::to_string(terms_max)});
         const std::string what = answer.empty() ? "" : answer[0].value_or("");
         const std::string where = fmt::format("redis at {}", place_.address.text());
-        if (what == "yours" && answer.size() == 4 && is_run_name(answer[1])) {
+        if (what == "yours" && answer.size() >= 4 && is_run_name(answer[1])) {
             run_ = *answer[1];
             term_ = term_in(answer[2]);
             agents_ = agents_in(answer[3]);
+            for (std::size_t i = 4; i < answer.size(); ++i) {
+                before_.push_back(answer[i].value_or(""));
+            }
             if (term_ > 0) break;
         }
         if (what == "job") {
@@ -259,10 +281,17 @@ RedisLease::~RedisLease() {
     changed_.notify_all();
     thread_.join();
     try {
-        if (!lost_) Redis(place_).run(give_up_script, {owner_, goes_with_us() ? "1" : "0"});
+        if (!lost_) give_up();
     } catch (const std::system_error&) {
         // It runs out by itself.
     }
+}
+
+void RedisLease::give_up() {
+    const bool had_none = is_given_back() && before_.empty();
+    std::vector<std::string> words{owner_, goes_with_us() || had_none ? "1" : "0"};
+    if (is_given_back()) words.insert(words.end(), before_.begin(), before_.end());
+    Redis(place_).run(give_up_script, words);
 }
 
 void RedisLease::renew() {

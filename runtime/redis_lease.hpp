@@ -48,10 +48,12 @@ public:
 private:
     void renew_until_ended();
     void renew();
+    void give_up();
 
     RedisPlace place_;
     LeaseClaim claim_;
-    std::string owner_;  // drawn
+    std::string owner_;                // drawn
+    std::vector<std::string> before_;  // what stood there: run, term, job, address and agents
     std::mutex mutex_;
     std::condition_variable changed_;
     bool ending_ = false;

@@ -48,6 +48,9 @@ public:
     const std::vector<std::string>& agents() const { return agents_; }  // of the one before
     // For the next one. std::system_error if that fails now.
     virtual void note_agents(const std::vector<std::string>& names) = 0;
+    // Agents and workers may hear of its term from now on. A successor that is refused before
+    // leaves the lease as it found it.
+    void has_begun() { begun_ = true; }
     // Its agents are dismissed: the lease goes with the run. It also goes with a run that has not
     // begun: else a command that came to nothing would keep the next one from taking over.
     void run_has_ended() { ended_ = true; }
@@ -58,11 +61,13 @@ public:
 
 protected:
     bool goes_with_us() const { return ended_ || !is_successor(); }
+    bool is_given_back() const { return !goes_with_us() && !begun_; }
     std::string run_ = drawn_run_name();
     std::uint32_t term_ = 1;
     std::vector<std::string> agents_;
 
 private:
+    bool begun_ = false;
     bool ended_ = false;
 };
 

@@ -23,12 +23,14 @@ std::size_t past_steps_kept(std::size_t members) {
 }  // namespace
 
 WorkerTrainer::WorkerTrainer(WorkerLink& link, const Welcome& welcome,
-                             const kernels::ComputeBackend& backend, std::uint32_t worker)
+                             const kernels::ComputeBackend& backend, std::uint32_t worker,
+                             kernels::Encryption encryption)
     : link_(link),
       welcome_(welcome),
       spec_(kernels::training_spec_from(welcome.training)),
       backend_(backend),
-      worker_(worker) {}
+      worker_(worker),
+      encryption_(encryption) {}
 
 void WorkerTrainer::load() {
     link_.at(WorkerPhase::loading);

@@ -71,7 +71,7 @@ class WorkerTrainer {
 public:
     // `backend` outlives it; `worker` is the number of this process.
     WorkerTrainer(WorkerLink& link, const Welcome& welcome, const kernels::ComputeBackend& backend,
-                  std::uint32_t worker);
+                  std::uint32_t worker, kernels::Encryption encryption);
     // Until told to leave or the coordinator is gone. Throws what the data set or the machine do.
     void run();
 
@@ -102,6 +102,7 @@ private:
     kernels::TrainingSpec spec_;
     const kernels::ComputeBackend& backend_;
     std::uint32_t worker_;
+    kernels::Encryption encryption_;
     kernels::DataSet data_;
     std::unique_ptr<kernels::Model> model_;
     kernels::DeviceLink devices_;

@@ -120,6 +120,7 @@ std::shared_ptr<EpochPeers> WorkerTrainer::make_peers(const Transition& order, i
     settings.membership = {order.epoch, static_cast<int>(order.rank), size};
     settings.deadline = milliseconds_of(welcome_.collective_ns);
     settings.listen = link_.local_host();
+    settings.encryption = encryption_;
     settings.secret.assign(order.group_secret.begin(), order.group_secret.end());
     kernels::DeviceLink devices = devices_;
     if (devices.calls && !SocketAddress::of_host(settings.listen, 0)->is_loopback()) {

@@ -15,6 +15,7 @@
 #include "base/read_file.hpp"
 #include "base/socket_address.hpp"
 #include "runtime/worker_process.hpp"
+#include "tests/free_port.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace ukemi {
@@ -25,8 +26,7 @@ public:
     static bool is_here() { return std::filesystem::exists(program); }
 
     RedisServer() {
-        const FileDescriptor free = listening_socket(*SocketAddress::of_host("127.0.0.1", 0));
-        address_ = SocketAddress::of_socket(free.get());
+        address_ = free_port();
         write_file_atomically(file(),
                               fmt::format("bind 127.0.0.1\nport {}\nsave \"\"\nappendonly no\n"
                                           "dir {}\nrequirepass {}\nlogfile {}\n",

@@ -8,12 +8,15 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/socket_address.hpp"
 #include "tests/cli/child.hpp"
+#include "tests/free_port.hpp"
 
 namespace ukemi {
 
@@ -42,11 +45,7 @@ inline void write_secret(const std::filesystem::path& file, const std::string& t
 
 inline const std::string a_secret = "mUcn0sgLpOU4Hv1DdCcsC3f4Hk1rYcsPvIY4P3bQ9mA=";
 
-// A port that is free just now.
-inline std::string free_address() {
-    const FileDescriptor socket = listening_socket(*SocketAddress::of_host("127.0.0.1", 0));
-    return SocketAddress::of_socket(socket.get()).text();
-}
+inline std::string free_address() { return free_port().text(); }
 
 // A run with its agents, all of them programs of their own.
 class AgentsRig {
@@ -109,6 +108,34 @@ inline void await_words(RunningProgram& program, const std::string& words,
         REQUIRE(std::chrono::steady_clock::now() < end);
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
+}
+
+// Of a run that had several coordinators: each step once, in order, under one of them or another,
+// and every decision as its policies make it again.
+inline void check_steps_and_decisions(const std::filesystem::path& results) {
+    std::int64_t last = -1;
+    std::size_t count = 0;
+    std::istringstream rows(text_in(results / "steps.csv"));
+    std::string row;
+    std::getline(rows, row);
+    REQUIRE(row.starts_with("t_s,step,"));
+    while (std::getline(rows, row)) {
+        const std::int64_t step = std::stoll(row.substr(row.find(',') + 1));
+        if (step <= last) FAIL("step " << step << " after " << last);
+        last = step;
+        ++count;
+    }
+    CHECK(count > 0);
+    const Ran replayed = run_ukemi(results, {"replay-log", (results / "decisions.jsonl").string()});
+    INFO(replayed.err);
+    CHECK(replayed.code == 0);
+}
+
+inline std::set<int> children_of_process(int process) {
+    std::istringstream text(text_in(fmt::format("/proc/{}/task/{}/children", process, process)));
+    std::set<int> all;
+    for (int child = 0; text >> child;) all.insert(child);
+    return all;
 }
 
 inline std::string decisions_in(const std::filesystem::path& out) {

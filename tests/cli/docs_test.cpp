@@ -41,7 +41,7 @@ Ran run_page(const fs::path& folder, const char* page) {
 
 TEST_CASE("docs: every command of a page runs, in its order", "[cli][docs]") {
     const char* const page =
-        GENERATE("own_trace.md", "own_job.md", "own_policy.md", "questions.md");
+        GENERATE("own_trace.md", "own_job.md", "own_policy.md", "hosts.md", "questions.md");
     CAPTURE(page);
 #ifdef UKEMI_SANITIZED
     const std::string name = page;  // a library is built without sanitizers

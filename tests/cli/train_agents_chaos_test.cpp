@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "base/rng.hpp"
 #include "tests/cli/agents_rig.hpp"
@@ -41,13 +40,6 @@ enum class Harm : std::uint8_t {
     kill_coordinator_and_redis,
 };
 constexpr std::size_t harms = 9;
-
-std::set<int> children_of_process(int process) {
-    std::istringstream text(text_in(fmt::format("/proc/{}/task/{}/children", process, process)));
-    std::set<int> all;
-    for (int child = 0; text >> child;) all.insert(child);
-    return all;
-}
 
 bool is_worker_of(int process, const fs::path& folder) {
     std::error_code ignored;
@@ -106,7 +98,6 @@ public:
     fs::path results() const {
         return fs::directory_iterator(rig_.folder() / out_ / "runs")->path();
     }
-    const AgentsRig& rig() const { return rig_; }
 
 private:
     std::vector<std::string> meeting() const {
@@ -213,24 +204,7 @@ TEST_CASE("ukemi train: random faults of workers, agents, coordinators and Redis
         run.harm(static_cast<Harm>(kind), random);
     }
     run.end();
-    // Each step once, in order, under one coordinator or another.
-    std::int64_t last = -1;
-    std::size_t count = 0;
-    std::istringstream rows(text_in(run.results() / "steps.csv"));
-    std::string row;
-    std::getline(rows, row);
-    REQUIRE(row.starts_with("t_s,step,"));
-    while (std::getline(rows, row)) {
-        const std::int64_t step = std::stoll(row.substr(row.find(',') + 1));
-        if (step <= last) FAIL("step " << step << " after " << last);
-        last = step;
-        ++count;
-    }
-    CHECK(count > 0);
-    const Ran replayed =
-        run_ukemi(run.rig().folder(), {"replay-log", (run.results() / "decisions.jsonl").string()});
-    INFO(replayed.err);
-    CHECK(replayed.code == 0);
+    check_steps_and_decisions(run.results());
 }
 
 }  // namespace ukemi

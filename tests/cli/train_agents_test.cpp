@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "tests/cli/agents_rig.hpp"
 
@@ -22,6 +24,19 @@ std::vector<int> groups_in(const std::filesystem::path& out) {
             groups.push_back(one.at("workers").get<int>());
     }
     return groups;
+}
+
+// Of all processes of this run: their folder is its.
+std::vector<int> processes_in(const fs::path& folder) {
+    std::vector<int> all;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+        const int process = std::atoi(entry.path().filename().c_str());
+        std::error_code gone;
+        if (process > 0 && fs::read_symlink(entry.path() / "cwd", gone) == folder) {
+            all.push_back(process);
+        }
+    }
+    return all;
 }
 
 }  // namespace
@@ -47,6 +62,61 @@ TEST_CASE("ukemi agent: four workers of two agents learn bit for bit what they d
     REQUIRE(home.code == 0);
     const bool same = rig.newest_model("away") == rig.newest_model("home");
     CHECK(same);
+}
+
+TEST_CASE("ukemi agent: workers do not encrypt only where run and agent say so", "[cli][live]") {
+    const AgentsRig rig(60 * 2 * 8, 2, 2);
+    std::vector<std::string> words = rig.train_words("away");
+    words.emplace_back("--trusted-network");
+    const auto run = rig.start(words);
+    auto agent = rig.agent("ours", 2);
+    await_words(*run, "could not be started: its agent was not told --trusted-network");
+    agent->send(SIGKILL);
+    agent->wait();
+    agent = rig.agent("ours", 2, {"--trusted-network"});
+    const Ran away = run->wait();
+    INFO(away.err);
+    REQUIRE(away.code == 0);
+    CHECK(agent->wait().code == 0);
+    const Ran home =
+        run_ukemi(rig.folder(), {"train", "s.json", "--time-scale", "100", "--out", "home"});
+    REQUIRE(home.code == 0);
+    const bool same = rig.newest_model("away") == rig.newest_model("home");
+    CHECK(same);
+}
+
+TEST_CASE("ukemi agent: secrets stand on no command line and stay in no environment",
+          "[cli][live]") {
+    const AgentsRig rig(without_end, 2, 2);
+    const auto with_variable = [&](std::vector<std::string> words) {
+        const auto option = std::ranges::find(words, "--secret-file");
+        words.erase(option, option + 2);
+        ::setenv("UKEMI_AGENT_SECRET", a_secret.c_str(), 1);
+        auto program = rig.start(words);
+        ::unsetenv("UKEMI_AGENT_SECRET");
+        return program;
+    };
+    const auto run = with_variable(rig.train_words("out"));
+    const auto by_file = rig.agent("file", 1);
+    const auto by_variable = with_variable({"agent", "--join", rig.address, "--name", "variable",
+                                            "--secret-file", "secret", "--slots", "1"});
+    await_words(*run, "2 workers train");
+    const std::vector<int> processes = processes_in(rig.folder());
+    CHECK(processes.size() >= 5);  // the coordinator, two agents, and a worker of each
+    const std::regex key("[0-9a-fA-F]{64}");
+    for (const int process : processes) {
+        for (const char* name : {"cmdline", "environ"}) {
+            const std::string text = text_in(fmt::format("/proc/{}/{}", process, name));
+            CAPTURE(process, name, text_in(fmt::format("/proc/{}/cmdline", process)));
+            CHECK_FALSE(text.empty());
+            CHECK(text.find(a_secret) == std::string::npos);
+            CHECK_FALSE(std::regex_search(text, key));
+        }
+    }
+    run->send(SIGTERM);
+    CHECK(run->wait().code == 1);
+    CHECK(by_file->wait().code == 0);
+    CHECK(by_variable->wait().code == 0);
 }
 
 TEST_CASE("ukemi agent: agents come and go, and the run goes on with those that are there",
@@ -138,6 +208,14 @@ TEST_CASE("ukemi agent: what does not fit together is refused in one line", "[cl
         {{"train", "s.json", "--agents", at, "--secret-file", "secret", "--revocations",
           "scenario"},
          "--revocations: agents bring their machines"},
+        {{"train", "s.json", "--agents", at, "--secret-file", "secret", "--provider",
+          "command:./none"},
+         "--provider: expected a program, found none named ./none"},
+        {{"train", "s.json", "--agents", at, "--secret-file", "secret", "--rendezvous",
+          "redis:127.0.0.1:1", "--redis-password-file", "open", "--out", "o"},
+         "open: others may read this secret"},
+        {{"train", "s.json", "--trusted-network"}, "--trusted-network: is for --hosts and"},
+        {{"agent", "--join", at, "--secret-file", "secret", "--python", "python3"}, "--python"},
         {{"train", "s.json", "--agents", at, "--secret-file", "secret", "--ranks"},
          "--ranks: expected to be started by mpirun or srun"},
     };

@@ -95,6 +95,53 @@ TEST_CASE("ukemi train --hosts: four workers on two hosts learn bit for bit what
     CHECK(environments.find("UKEMI_SECRET") == std::string::npos);
 }
 
+TEST_CASE("ukemi calibrate --hosts: costs are of these hosts, and predict runs on them alone",
+          "[cli][live]") {
+    const ScratchFolder scratch;
+    const fs::path& folder = scratch.path();
+    write_file(folder / "s.json", hosts_scenario());
+    write_stand_in(folder);
+    const std::vector<std::string> there{"--hosts",          "a:2,b:2",        "--address",
+                                         "127.0.0.1",        "--remote-shell", "./shell",
+                                         "--remote-program", UKEMI_BINARY};
+    const auto run = [&](std::vector<std::string> words, bool on_hosts) {
+        if (on_hosts) words.insert(words.end(), there.begin(), there.end());
+        return run_ukemi(folder, words);
+    };
+    const Ran measured =
+        run({"calibrate", "s.json", "--workers", "4", "--batches", "4,8,16", "--repeat", "1",
+             "--stretches", "2", "--steps", "5", "--out", "group.json"},
+            true);
+    INFO(measured.err);
+    REQUIRE(measured.code == 0);
+    CHECK_THAT(text_in(folder / "group.json"), Catch::Contains(" on hosts a:2,b:2\""));
+    const std::string told = text_in(folder / "told");
+    for (const char* host : {"a", "b"}) {
+        CHECK_THAT(told, Catch::Contains(fmt::format("{} {} worker", host, UKEMI_BINARY)));
+    }
+    const Ran trained = run(
+        {"train", "s.json", "--costs", "group.json", "--time-scale", "100", "--out", "out"}, true);
+    INFO(trained.err);
+    CHECK(trained.code == 0);
+    CHECK_THAT(trained.out, Catch::StartsWith("predicted: "));
+    const Ran compared = run({"diff", "out-predicted", "out"}, false);
+    CHECK_THAT(compared.out, Catch::Contains(" changes, equal"));
+    const std::vector<std::string> predict{"predict",   "s.json", "--costs",   "group.json",
+                                           "--workers", "4",      "--run",     "workers=4,batch=12",
+                                           "--repeat",  "1",      "--seconds", "0.1",
+                                           "--out",     "p"};
+    const Ran predicted = run(predict, true);
+    INFO(predicted.err);
+    CHECK(predicted.code == 0);
+    CHECK_THAT(predicted.out, Catch::Contains("4 workers, batch 12, s_sgd"));
+    std::vector<std::string> at_home = predict;
+    at_home.back() = "q";
+    const Ran refused = run(at_home, false);
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, Catch::Contains("group.json") && Catch::Contains("a:2,b:2"));
+}
+
 TEST_CASE("ukemi train --hosts: a host that cannot be reached is a worker that died",
           "[cli][live]") {
     const ScratchFolder scratch;
@@ -103,7 +150,8 @@ TEST_CASE("ukemi train --hosts: a host that cannot be reached is a worker that d
     ::chmod((scratch.path() / "shell").c_str(), 0755);
     const Ran ran = run_ukemi(scratch.path(), train_on("a:4", {"--out", "out"}));
     CHECK(ran.code == 1);
-    CHECK_THAT(ran.err, Catch::Contains("no route to a") && Catch::Contains("status 255"));
+    CHECK_THAT(ran.err,
+               Catch::Contains("no route to a") && Catch::Contains("on a: ended with status 255"));
 }
 
 TEST_CASE("ukemi train --dry-run: prints what would start the workers, and starts nothing",
@@ -121,6 +169,11 @@ TEST_CASE("ukemi train --dry-run: prints what would start the workers, and start
     const Ran few = run_ukemi(scratch.path(), {"train", "s.json", "--hosts", "a:3", "--address",
                                                "127.0.0.1", "--dry-run"});
     CHECK(few.out == a + a + a);
+    const Ran trusted = run_ukemi(scratch.path(), {"train", "s.json", "--hosts", "a:1", "--address",
+                                                   "127.0.0.1", "--trusted-network", "--dry-run"});
+    CHECK(trusted.out ==
+          "ssh -o BatchMode=yes a 'ukemi worker --backend cpu --trusted-network "
+          "--read-invitation'\n");
     const Ran home = run_ukemi(scratch.path(), {"train", "s.json", "--dry-run"});
     CHECK(home.code == 0);
     CHECK(std::ranges::count(home.out, '\n') == 4);
@@ -145,6 +198,8 @@ TEST_CASE("ukemi train --hosts: what does not fit together is refused in one lin
         {{"--hosts", "a:4", "--address", "0.0.0.0"}, "--address: expected an address of this"},
         {{"--hosts", "a:4", "--address", "192.0.2.1"}, "--address: expected an address of this"},
         {{"--hosts", "a:4", "--address", "127.0.0.1", "--cores", "0"}, "--cores: are this"},
+        {{"--hosts", "a:4", "--address", "127.0.0.1", "--remote-shell", "./none"},
+         "--remote-shell: expected a program, found none named ./none"},
     };
     for (const auto& [more, expected] : table) {
         std::vector<std::string> words{"train", "s.json", "--out", "out"};

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "base/rng.hpp"
 #include "tests/cli/agents_rig.hpp"
@@ -22,11 +21,7 @@ constexpr int workers_of_run = 4;
 constexpr int batch = 8;  // of a worker
 
 std::set<int> children_of(const RunningProgram& program) {
-    std::istringstream text(
-        text_in(fmt::format("/proc/{}/task/{}/children", program.id(), program.id())));
-    std::set<int> all;
-    for (int child = 0; text >> child;) all.insert(child);
-    return all;
+    return children_of_process(program.id());
 }
 
 std::vector<std::string> successor_words(const AgentsRig& rig, const std::string& out) {
@@ -265,14 +260,13 @@ TEST_CASE("ukemi train: two coordinators of one run, and what is no run, are ref
             "empty: expected a checkpoint in this folder, found none");
     run->send(SIGKILL);
     run->wait();
-    // A refused successor has asked for a term of its own, and leaves the run as it was.
-    const auto run_there = [&] {
-        return nlohmann::json::parse(text_in(rig.folder() / "first-checkpoints/coordinator.json"))
-            .at("run");
+    // A refused successor leaves everything as it was, the number of its term included.
+    const auto lease_there = [&] {
+        return text_in(rig.folder() / "first-checkpoints/coordinator.json");
     };
-    const auto left = run_there();
+    const std::string left = lease_there();
     std::vector<std::string> provided = successor_words(rig, "next");
-    provided.insert(provided.end(), {"--provider", "command:./p"});
+    provided.insert(provided.end(), {"--provider", "command:/bin/true"});
     refused(provided, "--provider: the run that was left there has none: expected none");
     std::vector<std::string> faster = successor_words(rig, "next");
     *std::ranges::find(faster, "100") = "101";
@@ -280,7 +274,8 @@ TEST_CASE("ukemi train: two coordinators of one run, and what is no run, are ref
     std::vector<std::string> other = successor_words(rig, "next");
     other.insert(other.end(), {"--seed", "4"});
     refused(other, "coordinator.json: at /job: is of another training");
-    CHECK(run_there() == left);
+    CHECK(lease_there() == left);
+    CHECK(nlohmann::json::parse(left).at("term") == 1);
     write_file(rig.folder() / "first-checkpoints/coordinator.json", "{\"run\": \"x\"}");
     refused(successor_words(rig, "next"), "coordinator.json: at /run: expected 32");
 }

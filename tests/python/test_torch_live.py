@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -37,6 +38,7 @@ SCENARIO = {
     "training": {"script": "small.py"},
     "replay": ["follow_capacity+spot_only+checkpoint_on_notice"],
 }
+HOSTS = Path(__file__).resolve().parents[2] / "examples/hosts/hosts.sh"
 # Four machines, two, three, again and again: whenever workers are ready, some are taken soon.
 MARKET = "# id=steps duration_s=48\nt_s,instances\n0,4\n18,2\n30,3\n"
 
@@ -195,6 +197,61 @@ class Live(LiveTest):
         (self.folder / "small.py").write_text("import torch\nraise ValueError('not today')\n")
         _, err = self.train("--workers", "1", "--out", "run", code=1)
         self.assertIn("small.py:2: ValueError: not today", err)
+
+
+class Hosts(LiveTest):
+    """Agents on this machine stand for those of others: the workers' way is the same."""
+
+    SECRET = "mUcn0sgLpOU4Hv1DdCcsC3f4Hk1rYcsPvIY4P3bQ9mA="
+
+    def setUp(self):
+        super().setUp()
+        secret = self.folder / "secret"
+        secret.write_text(self.SECRET + "\n")
+        secret.chmod(0o600)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+
+    def test_agents_have_workers_of_a_script(self):
+        self.write({**SCENARIO, "cluster": {"count": 2}})
+        train = self.start("--agents", self.address, "--secret-file", "secret", "--out", "run",
+                           "--trusted-network")  # fmt: skip
+        agents = [
+            subprocess.Popen(
+                [UKEMI, "agent", "--join", self.address, "--secret-file", "secret", "--name", name,
+                 "--trusted-network", "--python", sys.executable],
+                cwd=self.folder, stderr=subprocess.DEVNULL, preexec_fn=end_with_parent,
+            )
+            for name in ("one", "two")
+        ]  # fmt: skip
+        out, err = train.communicate(timeout=500)
+        self.assertEqual(train.returncode, 0, out + err)
+        self.assertEqual([agent.wait(30) for agent in agents], [0, 0])
+        self.assertEqual(alive_workers(self.folder), [])
+        steps = self.expect_every_sample_once("run")
+        self.assertEqual({row["workers"] for row in steps}, {"2"})
+        self.assertLess(float(steps[-1]["loss"]), 0.5 * float(steps[0]["loss"]))
+
+    def test_hosts_with_addresses_of_their_own_have_workers_of_a_script(self):
+        made = subprocess.run([HOSTS, "up", "2"], capture_output=True, text=True)
+        if made.returncode != 0:
+            print(f"left out: no network namespaces here: {made.stderr.strip()}")
+            return
+        self.addCleanup(subprocess.run, [HOSTS, "down"], capture_output=True)
+        self.write({**SCENARIO, "cluster": {"count": 2}})
+        out, err = self.train("--hosts", "1:1,2:1", "--address", "10.77.1.1", "--out", "run",
+                              "--remote-shell", str(HOSTS), "--remote-program", UKEMI,
+                              "--trusted-network")  # fmt: skip
+        steps = self.expect_every_sample_once("run")
+        self.assertEqual({row["workers"] for row in steps}, {"2"})
+        self.assertLess(float(steps[-1]["loss"]), 0.5 * float(steps[0]["loss"]))
+
+    def test_a_network_must_be_said_to_be_trusted(self):
+        for where in (("--agents", self.address, "--secret-file", "secret"),
+                      ("--hosts", "a:2,b:2", "--address", "127.0.0.1")):  # fmt: skip
+            _, err = self.train(*where, code=2)
+            self.assertIn("Gloo, which authenticates and encrypts nothing", err)
+            self.assertEqual(err.count("\n"), 1, err)
 
 
 if __name__ == "__main__":

@@ -168,11 +168,40 @@ TEST_CASE("a run's lease: one coordinator after the other, each with the next te
         CHECK(third->agents() == std::vector<std::string>{"a", "b"});
         CHECK(places->leader()->address == "10.0.0.3:1");
         CHECK_FALSE(third->lost_to());
+        third->has_begun();
     }  // it ends, and the run has not
     CHECK(places->leader()->term == 2);
     const auto fourth = places->take(claim_of("10.0.0.4:1", true));
     CHECK(fourth->term() == 3);
     fourth->run_has_ended();
+}
+
+TEST_CASE("a run's lease: a successor that is refused before it begins uses up no term",
+          "[lease]") {
+    const auto places = places_of(GENERATE(as<std::string>(), "folder", "redis"));
+    if (!places) return;
+    std::string run;
+    {
+        Coordinator first(*places, claim_of("10.0.0.1:1", true), {"a", "b"});
+        REQUIRE(first.term() == 1);
+        run = places->leader()->run;
+        Coordinator second(*places, claim_of("10.0.0.2:1", true));
+        CHECK_FALSE(second.term());  // and by now the first one's agents are written down
+    }
+    for (int refused = 0; refused < 3; ++refused) {
+        {
+            const auto would_be = places->take(claim_of("10.0.0.2:1", true));
+            CHECK(would_be->term() == 2);
+            CHECK(places->leader()->address == "10.0.0.2:1");
+        }
+        CHECK(places->leader()->run == run);
+        CHECK(places->leader()->term == 1);
+        CHECK(places->leader()->address == "10.0.0.1:1");
+    }
+    const auto next = places->take(claim_of("10.0.0.3:1", true));
+    CHECK(next->term() == 2);
+    CHECK(next->agents() == std::vector<std::string>{"a", "b"});
+    next->run_has_ended();
 }
 
 TEST_CASE("a run's lease: what does not go on begins anew, and what has ended leaves nothing",

@@ -1,6 +1,7 @@
-"""The members of one epoch, connected by Gloo on this machine; between GPUs gradients go by NCCL.
+"""The members of one epoch, connected by Gloo; between GPUs gradients go by NCCL.
 
-They meet in a file that has no name: it lies in the memory of rank 0, which says where. A group can
+They meet in a file that has no name: it lies in the memory of rank 0, which says where. Members on
+several hosts, whose network the user has said to be trusted, meet in a store of rank 0's. A group can
 be aborted from another thread, by shutting its sockets: a thread that waits in it comes back at once.
 """
 
@@ -10,6 +11,7 @@ import socket
 import time
 from contextlib import contextmanager
 from datetime import timedelta
+from ipaddress import ip_address
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
@@ -122,6 +124,11 @@ def _is_over(works: List[Any]) -> bool:
     return all(one.is_completed() for one in works)
 
 
+def _host_among_others(address: str) -> str:
+    """Nothing where all members are on one machine: there no store has to listen."""
+    return "" if not address or ip_address(address).is_loopback else address
+
+
 class Group:
     """One membership epoch. Its collectives are called by the training thread only."""
 
@@ -148,32 +155,39 @@ class Group:
         self._deadline_s = deadline_s
         self._aborted = False
         self._sockets: Dict[int, str] = {}
-        self._memory = os.memfd_create(MEETING, os.MFD_CLOEXEC) if rank == 0 else -1
-        self._meeting: Optional[_Meeting] = None
+        # Where others reach this machine, if some are on another one (runtime/script_relay.hpp).
+        self._host = _host_among_others(os.environ.get("UKEMI_HOST", ""))
+        is_file = rank == 0 and not self._host
+        self._memory = os.memfd_create(MEETING, os.MFD_CLOEXEC) if is_file else -1
+        self._deadline = timedelta(seconds=min(_CONNECT_S, deadline_s))
+        self._store: Any = None  # rank 0's, for other hosts
+        if rank == 0 and self._host and size > 1:
+            self._store = dist.TCPStore(self._host, 0, size, True, self._deadline, False)
+        self._meeting: Any = None
         self._works: List[Any] = []  # all that may still be under way
         link.watch(self)
 
     def address(self) -> bytes:
-        """What the others must know: where the model is, and of rank 0 where its file is."""
-        file = f"/proc/{os.getpid()}/fd/{self._memory}" if self.rank == 0 else ""
-        return f"{self._place} {file}".encode()
+        """What the others must know: where the model is, and of rank 0 where all meet."""
+        place = f"/proc/{os.getpid()}/fd/{self._memory}" if self._memory >= 0 else ""
+        if self._store is not None:
+            place = f"{self._host} {self._store.port}"
+        return f"{self._place} {place}".encode()
 
     def connect(self, addresses: List[bytes]) -> None:
         """With everybody's address, by rank. Raises PeersFailed."""
         if self.size == 1:
             return
         said = [one.decode().partition(" ") for one in addresses]
-        path = said[0][2]
         self.carrier = carrier_of([one[0] for one in said], dist.is_nccl_available())
         with self.collective("connecting"):
             before = _sockets()
             options = dist.ProcessGroupGloo._Options()
-            options._devices = [dist.ProcessGroupGloo.create_device(hostname="127.0.0.1")]
+            options._devices = [dist.ProcessGroupGloo.create_device(hostname=self._host or "127.0.0.1")]
             options._timeout = timedelta(seconds=self._deadline_s)
             options._threads = 2
-            with _opened(path) as file:
-                deadline_s = min(_CONNECT_S, self._deadline_s)
-                self._meeting = _Meeting(file, deadline_s, lambda: self._aborted)
+            with self._meets(said[0][2]) as meeting:
+                self._meeting = meeting
                 gloo = dist.ProcessGroupGloo(self._meeting, self.rank, self.size, options)
                 self.process_group = _as_group(
                     gloo, "gloo", "cpu", self._meeting, self.rank, self.size
@@ -188,6 +202,19 @@ class Group:
         if self._aborted:
             self.abort()
             raise PeersFailed("aborted", "aborted")
+
+    @contextmanager
+    def _meets(self, place: str) -> Iterator[Any]:
+        """The store in which the members find each other."""
+        if not self._host:
+            with _opened(place) as file:
+                deadline_s = self._deadline.total_seconds()
+                yield _Meeting(file, deadline_s, lambda: self._aborted)
+            return
+        host, _, port = place.partition(" ")
+        if self._store is None:
+            self._store = dist.TCPStore(host, int(port), self.size, False, self._deadline, False)
+        yield dist.PrefixStore(str(self.epoch), self._store)
 
     def _connect_gpus(self) -> None:
         """The first sum makes the communicator, for which all must meet once more."""
@@ -295,6 +322,7 @@ class Group:
         self.process_group = self.gradients = None
         self._works = []
         self._sockets = {}
+        self._meeting = self._store = None
         if self._memory >= 0:
             os.close(self._memory)
             self._memory = -1
