@@ -28,14 +28,14 @@ public:
     virtual std::string device() const = 0;
 
     // make_model, with gradients computed here: equal tensors and initial weights, and its errors.
-    // `worker` is the number of the worker process, for backends with several devices.
+    // `slot` is the worker's place on its machine, for backends with several devices.
     virtual std::unique_ptr<Model> model(const ModelSpec& spec, const DataSet& data,
-                                         std::uint32_t worker) const = 0;
+                                         std::uint32_t slot) const = 0;
     // Of such a model, which outlives what is made, and so does `data`. Exchanges get host memory.
     virtual LearnerGroup::MakeDevice learners(const ModelSpec& spec, const Model& model,
-                                              const DataSet& data, std::uint32_t worker) const = 0;
+                                              const DataSet& data, std::uint32_t slot) const = 0;
     // What that worker may exchange with beside its sockets.
-    virtual DeviceLink device_link([[maybe_unused]] std::uint32_t worker) const { return {}; }
+    virtual DeviceLink device_link([[maybe_unused]] std::uint32_t slot) const { return {}; }
     // The device of the first worker, to be measured; null: the host.
     virtual std::unique_ptr<MeasuredDevice> measured_device() const { return nullptr; }
 };

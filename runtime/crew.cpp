@@ -68,8 +68,21 @@ std::optional<std::size_t> Crew::State::host_with_room() const {
     return std::nullopt;
 }
 
-ProcessOrder Crew::State::order_for(InstanceId id, std::optional<std::size_t> host) const {
-    const Invitation invitation{door.address(), number_of(id), door.secret()};
+std::uint32_t Crew::State::free_slot(const Worker& worker) const {
+    const auto is_taken = [&](std::uint32_t slot) {
+        return std::ranges::any_of(workers, [&](const auto& each) {
+            const Worker& other = each.second;
+            return other.slot == slot && other.host == worker.host && other.agent == worker.agent;
+        });
+    };
+    std::uint32_t slot = 0;
+    while (is_taken(slot)) ++slot;
+    return slot;
+}
+
+ProcessOrder Crew::State::order_for(const Worker& worker) const {
+    const Invitation invitation{door.address(), worker.number, door.secret(), {}, {}, worker.slot};
+    const std::optional<std::size_t> host = worker.host;
     ProcessOrder order;
     if (host) {
         std::vector<std::string> words =
@@ -82,7 +95,7 @@ ProcessOrder Crew::State::order_for(InstanceId id, std::optional<std::size_t> ho
     order.program = setup.worker_program;
     order.arguments = setup.worker_arguments;
     order.environment = environment_of(invitation);
-    if (!setup.cores.empty()) order.core = setup.cores[index_of(id) % setup.cores.size()];
+    if (!setup.cores.empty()) order.core = setup.cores[worker.slot % setup.cores.size()];
     return order;
 }
 
@@ -112,8 +125,8 @@ void Crew::spawn(InstanceId worker, std::optional<std::uint32_t> agent) {
     }
     try {
         if (!started.process) {
-            started.process =
-                std::make_unique<WorkerProcess>(state.order_for(worker, started.host));
+            started.slot = state.free_slot(started);
+            started.process = std::make_unique<WorkerProcess>(state.order_for(started));
         }
     } catch (const std::system_error& error) {  // no process or no descriptor is to be had
         state.events.push_back(

@@ -80,7 +80,7 @@ struct CrewSetup {
     bool scripts_by_relay = false;
     // Where agents join, which have a secret from their user: then only they start workers.
     std::optional<AgentDoor> agents;
-    std::vector<int> cores;     // worker k runs on cores[k mod n]; empty: anywhere
+    std::vector<int> cores;     // who has place k runs on cores[k mod n]; empty: anywhere
     bool allow_faults = false;  // tests: workers obey inject()
     int wake = -1;              // poll() also returns when this descriptor can be read
 };

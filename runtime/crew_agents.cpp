@@ -70,10 +70,11 @@ std::string Crew::State::start_on_agent(Worker& worker, std::optional<std::uint3
     if (!agent) agent = agent_with_room();
     if (!agent || !agents.contains(*agent)) return "no agent has room";
     worker.agent = agent;
+    worker.slot = free_slot(worker);
     auto body = std::make_unique<AgentBody>(*this, *agent, worker.number);
     worker.body = body.get();
     worker.process = std::move(body);
-    const Invitation invitation{door.address(), worker.number, door.secret()};
+    const Invitation invitation{door.address(), worker.number, door.secret(), {}, {}, worker.slot};
     tell_agent(*agent, StartWorker{worker.number,
                                    fmt::format("{}", fmt::join(setup.worker_arguments, "\n")),
                                    text_of(invitation)});

@@ -61,6 +61,7 @@ struct Worker {
     std::vector<PastStep> past;  // that nobody has heard of
     std::unique_ptr<WorkerBody> process;
     std::optional<std::size_t> host;  // of setup.remote; `process` is then the remote shell
+    std::uint32_t slot = 0;           // of its machine, as long as its process is there
     std::optional<std::uint32_t> agent;
     AgentBody* body = nullptr;  // `process` of one of an agent
     std::optional<Connection> connection;
@@ -185,7 +186,8 @@ struct Crew::State {
 
     // Workers. `condemn` kills one; `await_end` gives it a moment to end by itself. Both count it
     // as gone at once, and break its group; its WorkerDied comes when it is reaped.
-    ProcessOrder order_for(InstanceId id, std::optional<std::size_t> host) const;
+    ProcessOrder order_for(const Worker& worker) const;
+    std::uint32_t free_slot(const Worker& worker) const;  // of its host or agent
     std::optional<std::size_t> host_with_room() const;
     Worker* find(InstanceId id);
     bool alive(InstanceId id);  // and not about to end

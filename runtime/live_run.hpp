@@ -25,7 +25,7 @@ struct LiveOptions {
     std::filesystem::path folder;       // for checkpoints; exists
     std::filesystem::path resume_from;  // a checkpoint, or empty
     CrewDeadlines deadlines;
-    std::vector<int> cores;  // worker k runs on cores[k mod n]; empty: anywhere
+    std::vector<int> cores;  // who has place k runs on cores[k mod n]; empty: anywhere
     // As in CrewSetup:
     std::string listen = "127.0.0.1";
     RemoteStart remote;

@@ -33,6 +33,7 @@ constexpr auto pause_without_descriptors = 50ms;
 constexpr const char* rendezvous_variable = "UKEMI_RENDEZVOUS";
 constexpr const char* worker_variable = "UKEMI_WORKER";
 constexpr const char* secret_variable = "UKEMI_SECRET";
+constexpr const char* slot_variable = "UKEMI_SLOT";
 
 [[noreturn]] void fail(const char* what) {
     throw std::system_error(errno, std::generic_category(), what);
@@ -80,7 +81,8 @@ std::optional<RendezvousText> rendezvous_in(std::string_view text) {
     }
 }
 
-TakenInvitation invitation_of(const char* rendezvous, const char* worker, const char* secret) {
+TakenInvitation invitation_of(const char* rendezvous, const char* worker, const char* secret,
+                              const char* slot) {
     const auto problem = [](const char* name, const char* expected) {
         return TakenInvitation{std::nullopt, fmt::format("{}: expected {}", name, expected)};
     };
@@ -90,9 +92,12 @@ TakenInvitation invitation_of(const char* rendezvous, const char* worker, const 
     if (!found) return problem(rendezvous_variable, "an address in numbers and a port");
     const auto number = worker == nullptr ? std::nullopt : number_in<std::uint32_t>(worker);
     if (!number) return problem(worker_variable, "a worker's number");
+    const auto place = slot == nullptr ? number : number_in<std::uint32_t>(slot);
+    if (!place) return problem(slot_variable, "a worker's place on its machine");
     const SocketAddress first = found->addresses.front();
     found->addresses.erase(found->addresses.begin());
-    return {Invitation{first, *number, *parsed, std::move(found->addresses), found->news}, {}};
+    return {
+        Invitation{first, *number, *parsed, std::move(found->addresses), found->news, *place}, {}};
 }
 
 constexpr std::string_view agent_identity = "ukemi agent";
@@ -131,6 +136,7 @@ std::vector<std::string> environment_of(const Invitation& invitation) {
     for (const std::uint8_t byte : invitation.secret) secret += fmt::format("{:02x}", byte);
     return {fmt::format("{}={}", rendezvous_variable, addresses),
             fmt::format("{}={}", worker_variable, invitation.worker),
+            fmt::format("{}={}", slot_variable, invitation.slot),
             fmt::format("{}={}", secret_variable, secret)};
 }
 
@@ -138,7 +144,7 @@ TakenInvitation take_invitation() {
     const char* rendezvous = std::getenv(rendezvous_variable);
     const char* worker = std::getenv(worker_variable);
     char* secret = std::getenv(secret_variable);
-    TakenInvitation taken = invitation_of(rendezvous, worker, secret);
+    TakenInvitation taken = invitation_of(rendezvous, worker, secret, std::getenv(slot_variable));
     if (secret != nullptr) {
         ::explicit_bzero(secret, std::strlen(secret));
         ::unsetenv(secret_variable);
@@ -149,7 +155,7 @@ TakenInvitation take_invitation() {
 TakenInvitation read_invitation(std::istream& in) {
     std::map<std::string, std::string, std::less<>> values;
     std::string line;
-    for (int i = 0; i < 3 && std::getline(in, line); ++i) {
+    for (int i = 0; i < 4 && std::getline(in, line); ++i) {
         const std::size_t sign = line.find('=');
         if (sign != std::string::npos) values[line.substr(0, sign)] = line.substr(sign + 1);
     }
@@ -158,7 +164,7 @@ TakenInvitation read_invitation(std::istream& in) {
         return found == values.end() ? nullptr : found->second.c_str();
     };
     return invitation_of(value_of(rendezvous_variable), value_of(worker_variable),
-                         value_of(secret_variable));
+                         value_of(secret_variable), value_of(slot_variable));
 }
 
 std::string text_of(const Invitation& invitation) {

@@ -39,6 +39,8 @@ struct Invitation {
     Secret secret{};
     std::vector<SocketAddress> others{};  // where the next coordinator may be
     std::string news{};                   // a file that says where it is; mostly empty
+    // Its place on its machine, the lowest that is free: which GPU it takes, and which core.
+    std::uint32_t slot = 0;
 };
 std::vector<std::string> environment_of(const Invitation& invitation);
 // Takes it out of the environment and wipes the secret there: nothing that the worker starts, and

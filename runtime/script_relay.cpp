@@ -46,7 +46,8 @@ public:
         ProcessOrder order;
         order.program = python;
         order.arguments = {"-m", "ukemi.torch.worker"};
-        order.environment = environment_of({door_.address(), invitation.worker, door_.secret()});
+        order.environment = environment_of(
+            {door_.address(), invitation.worker, door_.secret(), {}, {}, invitation.slot});
         order.environment.push_back(
             fmt::format("{}={}", host_variable, host_towards(invitation.address)));
         child_.emplace(order);

@@ -21,7 +21,7 @@ int serve_coordinator(const Invitation& invitation, const kernels::ComputeBacken
     int status = status_done;
     std::thread training([&] {
         try {
-            WorkerTrainer(link, *welcome, backend, invitation.worker, encryption).run();
+            WorkerTrainer(link, *welcome, backend, invitation.slot, encryption).run();
         } catch (const std::exception& problem) {
             link.send(Trouble{problem.what()});
             status = status_machine_failed;

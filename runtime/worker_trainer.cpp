@@ -23,13 +23,13 @@ std::size_t past_steps_kept(std::size_t members) {
 }  // namespace
 
 WorkerTrainer::WorkerTrainer(WorkerLink& link, const Welcome& welcome,
-                             const kernels::ComputeBackend& backend, std::uint32_t worker,
+                             const kernels::ComputeBackend& backend, std::uint32_t slot,
                              kernels::Encryption encryption)
     : link_(link),
       welcome_(welcome),
       spec_(kernels::training_spec_from(welcome.training)),
       backend_(backend),
-      worker_(worker),
+      slot_(slot),
       encryption_(encryption) {}
 
 void WorkerTrainer::load() {
@@ -42,10 +42,10 @@ void WorkerTrainer::load() {
         throw std::runtime_error(fmt::format("{}: {}", backend_.name(), refusal));
     }
     data_ = kernels::load_data(spec_.data);
-    model_ = backend_.model(spec_.model, data_, worker_);
-    devices_ = backend_.device_link(worker_);
+    model_ = backend_.model(spec_.model, data_, slot_);
+    devices_ = backend_.device_link(slot_);
     learners_ = std::make_unique<kernels::LearnerGroup>(
-        data_, backend_.learners(spec_.model, *model_, data_, worker_));
+        data_, backend_.learners(spec_.model, *model_, data_, slot_));
     link_.at(WorkerPhase::idle);
     link_.send(Ready{model_->parameter_count(), data_.count});
 }

@@ -71,7 +71,7 @@ class WorkerTrainer {
 public:
     // `backend` outlives it; `worker` is the number of this process.
     WorkerTrainer(WorkerLink& link, const Welcome& welcome, const kernels::ComputeBackend& backend,
-                  std::uint32_t worker, kernels::Encryption encryption);
+                  std::uint32_t slot, kernels::Encryption encryption);
     // Until told to leave or the coordinator is gone. Throws what the data set or the machine do.
     void run();
 
@@ -101,7 +101,7 @@ private:
     Welcome welcome_;
     kernels::TrainingSpec spec_;
     const kernels::ComputeBackend& backend_;
-    std::uint32_t worker_;
+    std::uint32_t slot_;  // of its machine
     kernels::Encryption encryption_;
     kernels::DataSet data_;
     std::unique_ptr<kernels::Model> model_;

@@ -4,6 +4,7 @@ import csv
 import ctypes
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -116,9 +117,14 @@ class Live(LiveTest):
     def test_a_market_that_takes_and_gives(self):
         # Paced, so that the market has its say whatever this machine is busy with.
         slow = SCRIPT.replace("    out =", "    import time; time.sleep(0.04)\n    out =")
-        (self.folder / "small.py").write_text(slow)
-        out, _ = self.train("--workers", "4", "--revocations", "scenario", "--out", "run")
+        says_place = "\nimport os\nprint('place', os.environ['UKEMI_SLOT'], 'of', os.environ['UKEMI_WORKER'])\n"
+        (self.folder / "small.py").write_text(slow + says_place)
+        out, err = self.train("--workers", "4", "--revocations", "scenario", "--out", "run")
         self.assertIn("losses", out)
+        # Who comes takes a place that is free: GPUs and cores are given by it.
+        places = re.findall(r"place (\d+) of (\d+)", out + err)
+        self.assertEqual({place for place, _ in places}, {"0", "1", "2", "3"})
+        self.assertGreater(max(int(worker) for _, worker in places), 3)
         steps = self.expect_every_sample_once("run")
         sizes = [int(row["workers"]) for row in steps]
         self.assertGreater(len(set(sizes)), 1, sizes)

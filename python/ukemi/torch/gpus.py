@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def device() -> "torch.device":
-    """A script's model goes there: a GPU, by the worker's number, or the processor where none is.
+    """A script's model goes there: a GPU, by the worker's place on its machine, or the processor.
 
     UKEMI_DEVICE says which, cuda or cpu; RuntimeError for cuda where PyTorch finds no GPU.
     """
@@ -22,7 +22,7 @@ def device() -> "torch.device":
         raise RuntimeError(f"UKEMI_DEVICE: PyTorch {torch.__version__} finds no GPU here")
     if wanted == "cpu" or count == 0:
         return torch.device("cpu")
-    return torch.device("cuda", int(os.environ.get("UKEMI_WORKER", "0")) % count)
+    return torch.device("cuda", int(os.environ.get("UKEMI_SLOT", "0")) % count)
 
 
 def carrier_of(places: List[str], has_nccl: bool) -> str:

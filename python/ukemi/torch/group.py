@@ -148,6 +148,7 @@ class Group:
         self.size = size
         self.process_group: Any = None
         self.gradients: Any = None  # what carries them: the same, or NCCL
+        self._nccl: Any = None
         self.carrier = ""  # "gloo" or "nccl", between several
         self.on_host = True  # they go by way of the host's memory
         self._place = place  # of this rank's model
@@ -220,9 +221,11 @@ class Group:
         """The first sum makes the communicator, for which all must meet once more."""
         settings = dist.ProcessGroupNCCL.Options()
         settings._timeout = timedelta(seconds=self._deadline_s)
+        if not self._host:
+            os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")  # nothing else is listened on
         store = dist.PrefixStore("nccl", self._meeting)
-        nccl = dist.ProcessGroupNCCL(store, self.rank, self.size, settings)
-        self.gradients = _as_group(nccl, "nccl", "cuda", store, self.rank, self.size)
+        self._nccl = dist.ProcessGroupNCCL(store, self.rank, self.size, settings)
+        self.gradients = _as_group(self._nccl, "nccl", "cuda", store, self.rank, self.size)
         self.gradients.allreduce([torch.zeros(1, device=self._place)]).wait()
         self.on_host = False
 
@@ -233,6 +236,9 @@ class Group:
     def abort(self) -> None:
         """From any thread. The numbers stay open, for other threads hold them."""
         self._aborted = True
+        end_nccl = getattr(self._nccl, "abort", None)  # PyTorch 2 has it
+        if end_nccl is not None:
+            end_nccl()
         for number, target in list(self._sockets.items()):
             try:
                 if os.readlink(f"/proc/self/fd/{number}") != target:
@@ -296,6 +302,8 @@ class Group:
             return
         if self.on_host:
             self._wait_or_leave(work)
+        else:
+            self._poll(work)
         work.wait()
         self._works.remove(work)
 
@@ -308,6 +316,16 @@ class Group:
                 if self._aborted and not work.is_completed():
                     raise
 
+    def _poll(self, work: Any) -> None:
+        """The same beside GPUs: to wait there is to put the wait into the GPU's stream."""
+        end = time.monotonic() + self._deadline_s
+        while not work.is_completed():
+            if self._aborted:
+                raise RuntimeError("aborted")
+            if time.monotonic() > end:
+                raise RuntimeError("timed out: a sum on the GPU")
+            time.sleep(50e-6)
+
     def close(self) -> None:
         """Takes leave of the others."""
         self._link.forget(self)
@@ -319,7 +337,7 @@ class Group:
         _aside[:] = [one for one in _aside if not _is_over(one[1])]
         if not _is_over(self._works):
             _aside.append(([self.process_group, self.gradients], self._works))
-        self.process_group = self.gradients = None
+        self.process_group = self.gradients = self._nccl = None
         self._works = []
         self._sockets = {}
         self._meeting = self._store = None
