@@ -45,7 +45,7 @@ bool ScheduleRun::play() {
     return news;
 }
 
-void ScheduleRun::end_controlled(JobId job) {
+void ScheduleRun::end_controlled(JobId job, bool spent) {
     LiveJob& one = live_[job];
     const Instant ended = one.controlled->ended_at();
     const bool complete = ended < Instant::never();
@@ -60,7 +60,8 @@ void ScheduleRun::end_controlled(JobId job) {
         outcome_.jobs[number_of(job)].completion = end;
         outcome_.end = std::max(outcome_.end, end);
     } else {
-        outcome_.jobs[number_of(job)].stuck = true;
+        (spent ? outcome_.jobs[number_of(job)].out_of_budget
+               : outcome_.jobs[number_of(job)].stuck) = true;
     }
     live_.close(job);
     ended_.push_back(job);
