@@ -47,6 +47,7 @@ bool ScheduleRun::play() {
 
 void ScheduleRun::end_controlled(JobId job, bool spent) {
     LiveJob& one = live_[job];
+    wakes_.cancel(one.wake);
     const Instant ended = one.controlled->ended_at();
     const bool complete = ended < Instant::never();
     const Instant end = complete ? ended : now_;

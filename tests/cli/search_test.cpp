@@ -134,6 +134,10 @@ TEST_CASE("ukemi search: trials are compared by what they are where their pieces
 TEST_CASE("ukemi search: wrong scenarios are refused in one line", "[cli][search]") {
     const ScratchFolder scratch;
     write_file(scratch.path() / "small.json", small_search);
+    CHECK_THAT(run_ukemi(scratch.path(), {"search", "shared_cluster"}).err,
+               Catch::Contains("at /schedulers: these are jobs that share a cluster: `ukemi "
+                               "schedule` runs them") &&
+                   !Catch::Contains("missing key"));
     struct Row {
         const char* setting;
         const char* message;

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "base/rng.hpp"
+#include "scenarios/reader/schedule_scenario.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/sim/jobs/scheduled.hpp"
 
 namespace ukemi {
@@ -169,6 +171,27 @@ TEST_CASE("budgets: spot_shares refuses at once whom his own does not cover", "[
     CHECK(outcome_with(1.05).refused());  // a dollar and a tenth: `allowance`
     CHECK(outcome_with(1.05).cost == Dollars{});
     CHECK(outcome_with(1.2).is_complete());
+}
+
+TEST_CASE("workloads of Gavel: weights are priorities, and an SLO is a deadline", "[jobs]") {
+    const ScratchFolder scratch;
+    scratch.file("rates.json", R"json({"v100": {"('A3C', 1)": {"null": 4.0}},
+                                       "k80": {"('A3C', 1)": {"null": 1.0}}})json");
+    scratch.file("weighed.trace",
+                 "A3C\tpython3 main.py\trl\t--steps\t0\t400\t1\t1\t-1.000000\t0\n"
+                 "A3C\tpython3 main.py\trl\t--steps\t0\t400\t1\t5\t1.500000\t20\n");
+    const auto read = scenarios::schedule_scenario_from_text(
+        R"({"name": "gavel", "cluster": [{"gpu_type": "v100", "gpus_per_machine": 1},
+                                         {"gpu_type": "k80", "gpus_per_machine": 1}],
+            "jobs": {"workload": "weighed.trace", "steps_per_s": "rates.json"},
+            "schedulers": [{"name": "gavel_max_min"}]})",
+        scratch.path() / "gavel.json");
+    REQUIRE(read.jobs.size() == 2);
+    CHECK(read.jobs[0].priority == 1);
+    CHECK(read.jobs[0].deadline == Instant::never());
+    CHECK(read.jobs[1].priority == 5);
+    // 400 steps take 100 s on the first type: one and a half of that after 20 s.
+    CHECK(read.jobs[1].deadline == Instant::at(whole_seconds(20 + 150)));
 }
 
 namespace {
