@@ -24,7 +24,8 @@ namespace {
 struct SeenJob {
     std::string name;
     double arrival_h = 0;
-    std::optional<double> took_h;  // nothing: it was refused
+    std::optional<double> took_h;  // nothing: it is not complete
+    bool waits_on = false;         // for ever, as it is not
     std::optional<double> ratio;
     std::array<double, records::cause_count> gpu_h{};  // that it held, by cause
 };
@@ -45,6 +46,7 @@ struct SeenSchedule {
     double end_h() const {
         double end = 0;
         for (const SeenJob& job : jobs) end = std::max(end, job.arrival_h + job.took_h.value_or(0));
+        for (const SeenSpan& span : spans) end = std::max(end, span.end_h);
         return end;
     }
 };
@@ -90,6 +92,7 @@ void read_jobs_table(const std::filesystem::path& file, std::vector<SeenSchedule
     const std::size_t arrival = csv.column("arrival_s");
     const std::size_t completion = csv.column("completion_s");
     const std::size_t ratio = csv.column("finish_time_ratio");
+    const std::size_t in_time = csv.column("in_time");
     std::array<std::size_t, records::cause_count> causes{};
     for (std::size_t i = 0; i < causes.size(); ++i) {
         causes[i] = csv.column(fmt::format("{}_gpu_s", records::cause_names()[i]));
@@ -101,6 +104,7 @@ void read_jobs_table(const std::filesystem::path& file, std::vector<SeenSchedule
         one.name = csv.field(job);
         one.arrival_h = to_hours(csv.seconds(arrival));
         if (!csv.field(completion).empty()) one.took_h = to_hours(csv.seconds(completion));
+        one.waits_on = csv.field(in_time) == "stuck" || csv.field(in_time) == "failed";
         if (!csv.field(ratio).empty()) one.ratio = real_in(csv, ratio);
         for (std::size_t i = 0; i < causes.size(); ++i) {
             one.gpu_h[i] = real_in(csv, causes[i]) / 3600;
@@ -166,6 +170,9 @@ std::vector<plots::SurvivalInput> completion_times(std::span<const SeenSchedule>
         if (times.empty()) continue;
         plots::SurvivalCurve& curve = figure.curves.emplace_back();
         curve.name = seen.name;
+        if (times.size() < seen.jobs.size()) {
+            curve.name += fmt::format(" ({} of {})", times.size(), seen.jobs.size());
+        }
         for (std::size_t i = 0; i < times.size(); ++i) {
             const double longer = static_cast<double>(times.size() - 1 - i);
             if (i + 1 < times.size() && times[i + 1] == times[i]) continue;
@@ -224,10 +231,21 @@ plots::VariationInput queue_lines(std::span<const SeenSchedule> all, double gpus
     figure.steps = true;
     for (const SeenSchedule& seen : all) {
         std::array<std::vector<double>, 4> times;  // came, ended, began to hold, ceased to
+        std::map<std::string_view, double> held_until_h;
+        for (const SeenSpan& span : seen.spans) {
+            double& until = held_until_h.try_emplace(span.job, span.end_h).first->second;
+            until = std::max(until, span.end_h);
+        }
         for (const SeenJob& job : seen.jobs) {
-            if (!job.took_h) continue;
+            const auto held = held_until_h.find(job.name);
+            const bool was_there = job.took_h || job.waits_on || held != held_until_h.end();
+            if (!was_there) continue;  // refused
             times[0].push_back(job.arrival_h);
-            times[1].push_back(job.arrival_h + *job.took_h);
+            if (job.took_h) {
+                times[1].push_back(job.arrival_h + *job.took_h);
+            } else if (!job.waits_on) {
+                times[1].push_back(held->second);  // stopped
+            }
         }
         std::vector<double> use(instants);
         const double step = seen.end_h() / static_cast<double>(instants - 1);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/schedule_columns.hpp"
+#include "analysis/schedule_users.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "records/varied_columns.hpp"
@@ -70,27 +71,30 @@ std::string ledgers_table(const GroupedRuns& groups) {
     };
     const auto says_something = [&](const GroupMeans& group) {
         return mean(group, "cost_usd") > 0 || mean(group, "machines_lost") > 0 ||
-               mean(group, "stuck") > 0;
+               mean(group, "stuck") > 0 || mean(group, "out_of_budget") > 0;
     };
     if (std::ranges::none_of(groups.means(), says_something)) return {};
-    std::string text = fmt::format("\n{:<21}{:>11}{:>11}{:>11}{:>6}{:>8}{:>10}{:>10}{:>8}{:>7}\n",
-                                   "scheduler", "cost $", "unused $", "machine h", "lost", "shared",
-                                   "useful h", "redone h", "else h", "stuck");
+    std::string text =
+        fmt::format("\n{:<21}{:>11}{:>11}{:>11}{:>6}{:>8}{:>10}{:>10}{:>8}{:>7}{:>7}\n",
+                    "scheduler", "cost $", "unused $", "machine h", "lost", "shared", "useful h",
+                    "redone h", "else h", "stuck", "spent");
     for (const GroupMeans& group : groups.means()) {
         text += fmt::format(
-            "{:<21}{:>11.2f}{:>11.2f}{:>11.2f}{:>6}{:>8}{:>10.2f}{:>10.2f}{:>8.2f}{:>7}\n",
+            "{:<21}{:>11.2f}{:>11.2f}{:>11.2f}{:>6}{:>8}{:>10.2f}{:>10.2f}{:>8.2f}{:>7}{:>7}\n",
             group.policy, mean(group, "cost_usd"), mean(group, "unused_usd"),
             mean(group, "machine_h"), mean_count(mean(group, "machines_lost")),
             mean_count(mean(group, "shared_losses")), mean(group, "useful_gpu_h"),
             mean(group, "redone_gpu_h"),
             mean(group, "transition_gpu_h") + mean(group, "checkpoint_gpu_h") +
                 mean(group, "idle_gpu_h") + mean(group, "wasted_gpu_h"),
-            mean_count(mean(group, "stuck")));
+            mean_count(mean(group, "stuck")), mean_count(mean(group, "out_of_budget")));
     }
     return text +
            "\nDollars of all machines, and what of them no job had; machines lost, and losses that "
            "hit several\njobs at once; GPU hours of jobs, by what they did: else are starts and "
-           "saves; stuck: jobs whose\nmachines never came.\n";
+           "saves; stuck: jobs whose\nmachines never came; spent: jobs that were stopped with "
+           "their "
+           "budgets spent.\n";
 }
 
 }  // namespace
@@ -135,7 +139,7 @@ std::string schedules_table(const scenarios::ScheduleScenario& first,
     text += ledgers_table(groups);
     const bool one_seed = std::ranges::all_of(
         runs, [&](const ScheduledRun& run) { return run.seed == runs.front().seed; });
-    if (one_seed) text += losses_table(runs);  // by job
+    if (one_seed) text += losses_table(runs) + schedule_users_table(runs);  // by job and user
     text +=
         "\nTimes from arrival to end; restarts a job; ratio: that time over what an equal part "
         "of the\ncluster would give, in the mean and at worst, and Jain's index of it; late: "
@@ -165,9 +169,10 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
     const records::VariedColumns varied{runs};
     std::vector<std::string> columns;
     varied.add_names(columns);
-    columns.insert(columns.end(), {"seed", "scheduler", "job", "arrival_s", "gpus", "completion_s",
-                                   "waited_s", "held_s", "gpu_s", "restarts", "finish_time_ratio",
-                                   "in_time", "losses", "cost_usd"});
+    columns.insert(columns.end(),
+                   {"seed", "scheduler", "job", "arrival_s", "gpus", "completion_s", "waited_s",
+                    "held_s", "gpu_s", "restarts", "finish_time_ratio", "in_time", "losses",
+                    "cost_usd", "user", "priority", "budget_usd"});
     for (const std::string_view cause : records::cause_names()) {
         columns.push_back(fmt::format("{}_gpu_s", cause));
     }
@@ -189,12 +194,15 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
             add_known(known(to_seconds(one.completion_time - one.outcome.held)));
             csv.add(to_seconds(one.outcome.held)).add(one.outcome.gpu_s).add(one.restarts);
             add_known(one.finish_time_ratio);
-            csv.add(one.outcome.refused() ? "refused"
-                    : one.outcome.failed  ? "failed"
-                    : one.outcome.stuck   ? "stuck"
-                    : one.in_time         ? (*one.in_time ? "yes" : "no")
-                                          : "");
+            csv.add(one.outcome.refused()       ? "refused"
+                    : one.outcome.failed        ? "failed"
+                    : one.outcome.stuck         ? "stuck"
+                    : one.outcome.out_of_budget ? "out_of_budget"
+                    : one.in_time               ? (*one.in_time ? "yes" : "no")
+                                                : "");
             csv.add(one.outcome.losses).add(to_dollars(one.outcome.cost));
+            csv.add(one.job->user).add(one.job->priority);
+            add_known(one.job->budget ? std::optional(to_dollars(*one.job->budget)) : std::nullopt);
             for (const Int128 time : one.outcome.gpu_time) csv.add(static_cast<double>(time) / 1e9);
             add_phase_fields(csv, one);
             add_controlled_fields(csv, one);
@@ -228,6 +236,9 @@ plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& do
                   {"spans.csv", spans_csv(runs)},
                   {"schedule.json", schedules_json(first, runs, document.baseline)}},
         .figures = read_scheduled};
+    if (std::string users = schedule_users_csv(runs); !users.empty()) {
+        files.files.emplace_back("users.csv", std::move(users));
+    }
     add_decision_logs(runs, files.files);
     std::ranges::move(more, std::back_inserter(files.files));
     return write_scenario_folder(folder, files, options);

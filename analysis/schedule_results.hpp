@@ -3,7 +3,8 @@
 //
 // RESULTS/: run.json (how to repeat it: `ukemi schedule RESULTS/run.json`), schedule.csv (a row a
 // scheduler, variant and seed), schedule.json (the same, means over the seeds, and pairs), jobs.csv
-// (a row a job), spans.csv (who held which GPUs when) and figures/.
+// (a row a job), users.csv (a row a user, where jobs say whose they are), spans.csv (who held which
+// GPUs when) and figures/.
 #pragma once
 
 #include <span>

@@ -7,6 +7,8 @@
 #include <bit>
 #include <iterator>
 #include <map>
+#include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -61,6 +63,16 @@ void add_outcome(const scenarios::ScheduleScenario& scenario, const std::optiona
     one.finish_time_ratio = one.completion_time / *time / std::max(1.0, share);
 }
 
+double jain_index(std::span<const double> values) {
+    double sum = 0;
+    double squares = 0;
+    for (const double value : values) {
+        sum += value;
+        squares += value * value;
+    }
+    return sum * sum / (static_cast<double>(values.size()) * squares);
+}
+
 void sum_up(const scenarios::ScheduleScenario& scenario, ScheduledRun& run) {
     std::vector<double> times_s;
     std::vector<double> ratios;
@@ -70,6 +82,7 @@ void sum_up(const scenarios::ScheduleScenario& scenario, ScheduledRun& run) {
         gpu_s += one.outcome.gpu_s;
         run.refused += one.outcome.refused() ? 1 : 0;
         run.stuck += one.outcome.stuck ? 1 : 0;
+        run.out_of_budget += one.outcome.out_of_budget ? 1 : 0;
         run.late += one.in_time == false ? 1 : 0;
         run.has_deadlines = run.has_deadlines || one.job->deadline < Instant::never();
         for (std::size_t cause = 0; cause < one.outcome.gpu_time.size(); ++cause) {
@@ -88,15 +101,38 @@ void sum_up(const scenarios::ScheduleScenario& scenario, ScheduledRun& run) {
     run.completion_s_p99 = quantile(times_s, 0.99);
     run.restarts_per_job = static_cast<double>(restarts) / static_cast<double>(times_s.size());
     if (ratios.size() < times_s.size()) return;
-    double sum = 0;
-    double squares = 0;
-    for (const double ratio : ratios) {
-        sum += ratio;
-        squares += ratio * ratio;
-    }
-    run.finish_time_ratio_mean = sum / static_cast<double>(ratios.size());
+    run.finish_time_ratio_mean =
+        std::accumulate(ratios.begin(), ratios.end(), 0.0) / static_cast<double>(ratios.size());
     run.finish_time_ratio_max = std::ranges::max(ratios);
-    run.jain_fairness = sum * sum / (static_cast<double>(ratios.size()) * squares);
+    run.jain_fairness = jain_index(ratios);
+}
+
+void sum_up_users(ScheduledRun& run) {
+    const auto has_user = [](const ScheduledJob& one) { return !one.job->user.empty(); };
+    if (std::ranges::none_of(run.jobs, has_user)) return;
+    std::map<std::string_view, std::size_t> places;
+    for (const ScheduledJob& one : run.jobs) {
+        const auto [place, is_new] = places.try_emplace(one.job->user, run.users.size());
+        if (is_new) run.users.emplace_back().name = one.job->user;
+        UserSums& user = run.users[place->second];
+        ++user.jobs;
+        user.gpu_s += one.outcome.gpu_s;
+        user.cost += one.outcome.cost;
+        user.late += one.in_time == false ? 1 : 0;
+        user.out_of_budget += one.outcome.out_of_budget ? 1 : 0;
+        if (!one.outcome.is_complete()) continue;
+        ++user.complete;
+        user.completion_s_sum += to_seconds(one.completion_time);
+        if (!one.finish_time_ratio) continue;
+        ++user.ratios;
+        user.finish_time_ratio_sum += *one.finish_time_ratio;
+    }
+    std::vector<double> ratios;
+    for (const UserSums& user : run.users) {
+        if (user.ratios == 0) return;
+        ratios.push_back(user.finish_time_ratio_sum / static_cast<double>(user.ratios));
+    }
+    run.user_jain_fairness = jain_index(ratios);
 }
 
 // In integers, so that it is the same on every machine.
@@ -107,8 +143,9 @@ std::string hash_of(const sim::ScheduleOutcome& outcome) {
         digest = text_digest({bytes.data(), bytes.size()}, digest);
     };
     for (const sim::JobOutcome& job : outcome.jobs) {
-        for (const std::int64_t one : {job.completion.raw(), std::int64_t{job.stuck}, job.starts,
-                                       job.held.raw(), job.losses, job.cost.raw()}) {
+        const std::int64_t why_not = job.out_of_budget ? 2 : std::int64_t{job.stuck};
+        for (const std::int64_t one : {job.completion.raw(), why_not, job.starts, job.held.raw(),
+                                       job.losses, job.cost.raw()}) {
             add(one);
         }
         for (const Int128 time : job.gpu_time) add(static_cast<std::int64_t>(time));
@@ -157,12 +194,17 @@ constexpr std::array columns_of_schedules = {
         [](const ScheduledRun& run) { return value_or_nothing(run.finish_time_ratio_max); }},
     ScheduleColumn{"jain_fairness", RunColumnKind::real,
                    [](const ScheduledRun& run) { return value_or_nothing(run.jain_fairness); }},
+    ScheduleColumn{
+        "user_jain_fairness", RunColumnKind::real,
+        [](const ScheduledRun& run) { return value_or_nothing(run.user_jain_fairness); }},
     ScheduleColumn{"refused", RunColumnKind::integer,
                    [](const ScheduledRun& run) -> RunValue { return run.refused; }},
     ScheduleColumn{"late", RunColumnKind::integer,
                    [](const ScheduledRun& run) -> RunValue { return run.late; }},
     ScheduleColumn{"stuck", RunColumnKind::integer,
                    [](const ScheduledRun& run) -> RunValue { return run.stuck; }},
+    ScheduleColumn{"out_of_budget", RunColumnKind::integer,
+                   [](const ScheduledRun& run) -> RunValue { return run.out_of_budget; }},
     ScheduleColumn{
         "cost_usd", RunColumnKind::real,
         [](const ScheduledRun& run) -> RunValue { return to_dollars(run.outcome.fleet_cost); }},
@@ -226,6 +268,7 @@ ScheduledRun SchedulerRuns::summed_up(std::string_view scheduler, sim::ScheduleO
         add_outcome(scenario_, alone, job, run.jobs[i]);
     }
     sum_up(scenario_, run);
+    sum_up_users(run);
     run.outcome_hash = hash_of(run.outcome);
     return run;
 }
@@ -250,14 +293,29 @@ std::vector<ScheduledRun> run_schedules(std::span<const scenarios::ScheduleScena
 
 std::vector<std::string> doubts_about(std::span<const ScheduledRun> runs) {
     std::vector<std::string> lines;
+    std::set<std::string_view> blind;  // said once
     for (const ScheduledRun& run : runs) {
-        if (run.stuck == 0) continue;
-        std::string of = fmt::format("{}, seed {}", run.scheduler, run.seed);
-        if (!run.varied.empty()) of += ", " + records::variant_label(run.varied);
-        lines.push_back(one_line(
-            fmt::format("{}: {} of {} jobs wait for machines that never come, and are in no mean "
-                        "of times",
-                        of, run.stuck, run.jobs.size())));
+        const auto of_all = [&](std::int64_t jobs, std::string_view what) {
+            std::string of = fmt::format("{}, seed {}", run.scheduler, run.seed);
+            if (!run.varied.empty()) of += ", " + records::variant_label(run.varied);
+            lines.push_back(
+                one_line(fmt::format("{}: {} of {} jobs {}", of, jobs, run.jobs.size(), what)));
+        };
+        if (run.stuck > 0) {
+            of_all(run.stuck, "wait for machines that never come, and are in no mean of times");
+        }
+        if (run.out_of_budget > 0) {
+            of_all(run.out_of_budget,
+                   "were stopped with their budgets spent, and are in no mean of times");
+        }
+        const bool says_priorities = std::ranges::any_of(
+            run.jobs, [](const ScheduledJob& one) { return one.job->priority != 1; });
+        const auto* const entry = schedulers::find_scheduler(run.scheduler);
+        if (!says_priorities || entry->weighs_priorities || !blind.insert(entry->name).second) {
+            continue;
+        }
+        lines.push_back(
+            fmt::format("{} does not look at priorities: all jobs are alike to it", entry->name));
     }
     return lines;
 }

@@ -26,6 +26,20 @@ struct ScheduledJob {
     std::optional<bool> in_time;  // where it has a deadline
 };
 
+// Of one user's jobs in a run.
+struct UserSums {
+    std::string name;
+    std::int64_t jobs = 0;
+    std::int64_t complete = 0;
+    std::int64_t late = 0;
+    std::int64_t out_of_budget = 0;
+    double completion_s_sum = 0;
+    double finish_time_ratio_sum = 0;
+    std::int64_t ratios = 0;  // jobs of which that is known
+    double gpu_s = 0;
+    Dollars cost;
+};
+
 // What a scheduler made of a workload.
 struct ScheduledRun {
     std::vector<records::VariedValue> varied;
@@ -42,9 +56,13 @@ struct ScheduledRun {
     std::optional<double> finish_time_ratio_max;
     // Of finish-time ratios, (Σx)² / (n Σx²): 1 if sharing delayed all alike (Jain et al., 1984).
     std::optional<double> jain_fairness;
+    std::vector<UserSums> users;  // in the order of their first jobs; none where no job has one
+    // The same of users, each with the mean of his jobs; nothing if of one none is complete.
+    std::optional<double> user_jain_fairness;
     std::int64_t refused = 0;
-    std::int64_t stuck = 0;    // waiting for machines that never come
-    sim::GpuTimes gpu_time{};  // of all jobs, by cause
+    std::int64_t stuck = 0;          // waiting for machines that never come
+    std::int64_t out_of_budget = 0;  // stopped
+    sim::GpuTimes gpu_time{};        // of all jobs, by cause
     double gpu_hours(records::Cause cause) const {
         return static_cast<double>(gpu_time[static_cast<std::size_t>(cause)]) / 3.6e12;
     }
@@ -55,7 +73,8 @@ struct ScheduledRun {
     const std::string& decided_by() const { return scheduler; }
     bool finished() const { return stuck == 0; }
     std::optional<bool> deadline_met() const {
-        return has_deadlines ? std::optional(late + refused + stuck == 0) : std::nullopt;
+        return has_deadlines ? std::optional(late + refused + stuck + out_of_budget == 0)
+                             : std::nullopt;
     }
 };
 

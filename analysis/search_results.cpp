@@ -77,7 +77,9 @@ constexpr std::array columns_of_searches = {
     SearchColumn{"units", RunColumnKind::integer,
                  [](const SearchedRun& run) -> RunValue { return run.winner().units; }},
     SearchColumn{"metric", RunColumnKind::real,
-                 [](const SearchedRun& run) -> RunValue { return run.winner().metric; }},
+                 [](const SearchedRun& run) -> RunValue {
+                     return run.outcome.anything() ? RunValue(run.winner().metric) : RunValue();
+                 }},
     SearchColumn{"makespan_s", RunColumnKind::real,
                  [](const SearchedRun& run) -> RunValue { return run.makespan_s(); }},
     SearchColumn{"gpu_h", RunColumnKind::real,
@@ -109,6 +111,13 @@ std::vector<std::string> columns_of(std::span<const SearchedRun> runs,
     return columns;
 }
 
+// Of a trial that never began there are none.
+void add_settings(CsvWriter& csv, const SearchedRun& run, const sim::TrialSettings& settings) {
+    for (std::size_t i = 0; i < run.scenario->space.size(); ++i) {
+        csv.add(settings.empty() ? "" : settings[i]);
+    }
+}
+
 void add_head(CsvWriter& csv, const records::VariedColumns& varied, const SearchedRun& run) {
     varied.add_fields(csv, run.varied);
     csv.add(run.seed).add(run.searcher);
@@ -130,7 +139,9 @@ std::string pieces_csv(std::span<const SearchedRun> runs) {
             csv.add(piece.from).add(piece.asked.until).add(to_seconds(piece.came.since_start()));
             csv.add(job.is_complete() ? fmt::format("{}", to_seconds(job.completion.since_start()))
                                       : "");
-            csv.add(job.starts).add(job.gpu_s).add(piece.metric).end_row();
+            csv.add(job.starts).add(job.gpu_s);
+            piece.failed ? csv.add("") : csv.add(piece.metric);
+            csv.end_row();
         }
     }
     return csv.text();
@@ -159,7 +170,9 @@ std::string row_of(const GroupedRuns& groups, const GroupMeans& group, const Sea
     row += '\n';
     if (!group.keys.front().empty()) row += fmt::format("  {}\n", one_line(group.keys.front()));
     if (group.outcome.runs == 1) {
-        row += fmt::format("  trial {}: {}\n", first.outcome.winner, settings_in_words(first));
+        row += first.outcome.anything()
+                   ? fmt::format("  trial {}: {}\n", first.outcome.winner, settings_in_words(first))
+                   : "  no piece of training came to its end\n";
     }
     return row;
 }
@@ -269,7 +282,7 @@ std::string searches_csv(std::span<const SearchedRun> runs) {
         add_head(csv, varied, run);
         for (const SearchColumn& column : columns_of_searches)
             add_summary_value(csv, column.of(run));
-        for (const std::string& value : run.winner().settings) csv.add(value);
+        add_settings(csv, run, run.winner().settings);
         csv.end_row();
     }
     return csv.text();
@@ -282,8 +295,10 @@ std::string searched_trials_csv(std::span<const SearchedRun> runs) {
         for (std::size_t i = 0; i < run.outcome.trials.size(); ++i) {
             const sim::SearchedTrial& trial = run.outcome.trials[i];
             add_head(csv, varied, run);
-            csv.add(i).add(trial.units).add(trial.metric).add(trial.gpu_s);
-            for (const std::string& value : trial.settings) csv.add(value);
+            csv.add(i).add(trial.units);
+            trial.units > 0 ? csv.add(trial.metric) : csv.add("");
+            csv.add(trial.gpu_s);
+            add_settings(csv, run, trial.settings);
             csv.end_row();
         }
     }
@@ -298,7 +313,8 @@ std::string searches_json(const scenarios::SearchScenario& first, std::span<cons
     ordered_json& rows = document["runs"] =
         seeded_rows("searcher", seeded_runs(runs, search_columns()), names_of(search_columns()));
     for (std::size_t run = 0; run < runs.size(); ++run) {
-        for (std::size_t i = 0; i < first.space.size(); ++i) {
+        rows[run]["settings"] = ordered_json::object();
+        for (std::size_t i = 0; i < first.space.size() && runs[run].outcome.anything(); ++i) {
             rows[run]["settings"][first.space[i].pointer] = runs[run].winner().settings[i];
         }
     }
@@ -344,6 +360,7 @@ plots::FigureInput read_searched(const std::filesystem::path& folder) {
     while (csv.next_row()) {
         if (first_seed.empty()) first_seed = csv.field(seed);
         if (csv.field(seed) != first_seed) continue;
+        if (csv.field(end).empty() || csv.field(metric).empty()) continue;  // it was broken off
         std::string name(csv.field(searcher));
         for (std::size_t i = 0; i < seed; ++i) {  // what was varied stands before it
             name += fmt::format(", {} {}", csv.header(i), csv.field(i));

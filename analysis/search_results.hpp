@@ -33,7 +33,7 @@ struct SearchedRun {
 
     std::string outcome_hash;  // of every piece and of what became of it
     const std::string& decided_by() const { return searcher; }
-    bool finished() const { return true; }
+    bool finished() const { return !outcome.schedule.interrupted; }
     std::optional<bool> deadline_met() const { return std::nullopt; }
 };
 

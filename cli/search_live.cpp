@@ -78,6 +78,24 @@ std::string comparison(const analysis::SearchedRun& live, const analysis::Search
         live.makespan_s(), simulated.makespan_s());
 }
 
+// What a search that was told to stop leaves: what has ended, and who was not asked.
+std::string broken_off(const scenarios::SearchScenario& scenario,
+                       const analysis::SearchedRun& live) {
+    const Pieces& pieces = live.outcome.pieces;
+    std::string text = fmt::format(
+        "{}: told to stop; {} of {} pieces that had begun came to their "
+        "ends, {}\n",
+        live.searcher, std::ranges::count(pieces, false, &sim::TrainedPiece::failed), pieces.size(),
+        live.outcome.anything() ? fmt::format("the best so far is trial {}", live.outcome.winner)
+                                : std::string("so there is no best one"));
+    bool after = false;
+    for (const scenarios::NamedSearcher& named : scenario.searchers) {
+        if (after) text += fmt::format("{}: not begun\n", named.entry->name);
+        after = after || named.entry->name == live.searcher;
+    }
+    return text;
+}
+
 // The decisions of the scheduler about the pieces, a row each.
 std::string decisions_of(const analysis::SearchedRun& run) {
     analysis::ScheduledRun scheduled;
@@ -104,6 +122,7 @@ void search_live(const scenarios::SearchScenario& scenario, std::uint64_t seed,
     std::string compared;
     analysis::MoreFiles files;
     bool failed = false;
+    bool interrupted = false;
     sim::LearnedTrials learned(scenario.space, scenario.make_trial, scenario.units, seed);
     for (const scenarios::NamedSearcher& named : scenario.searchers) {
         const analysis::SearchedRun simulated =
@@ -116,14 +135,15 @@ void search_live(const scenarios::SearchScenario& scenario, std::uint64_t seed,
         runs.push_back(analysis::searched_run(scenario, named, learned, &trials));
         const analysis::SearchedRun& live = runs.back();
         failed = !say_unfinished(trials.take_records()) || failed;
-        if (live.outcome.schedule.interrupted) throw ExitWith{stopped_exit_code()};
-        if (live.winner().settings.empty()) {
+        interrupted = live.outcome.schedule.interrupted;
+        if (!interrupted && !live.outcome.anything()) {
             throw std::runtime_error(
                 fmt::format("{}: no trial was trained to its end", named.entry->name));
         }
-        compared += comparison(live, simulated);
+        compared += interrupted ? broken_off(scenario, live) : comparison(live, simulated);
         files.emplace_back(fmt::format("live/{}-decisions.csv", named.entry->name),
                            decisions_of(live));
+        if (interrupted) break;
     }
     files.emplace_back("compared.txt", compared);
     const std::span variants(&scenario, 1);
@@ -134,6 +154,7 @@ void search_live(const scenarios::SearchScenario& scenario, std::uint64_t seed,
                                        "\n" + compared);
     if (csv.is_wanted()) csv.write(analysis::searched_trials_csv(runs));
     say_results(output, folder.path(), figures);
+    if (interrupted) throw ExitWith{stopped_exit_code()};
     if (!analysis::say_figures(figures) || failed) throw ExitWith{exit_machine_failed};
 }
 

@@ -1,12 +1,13 @@
 // gpus_by_job.cpp — who held which GPU when: a row a machine, in it a lane a GPU (a Gantt chart).
 //
-// A job has a colour; as there are more jobs than colours, its number stands in every bar that has
-// room for it, and the table has its name.
+// A job has a colour; as there are more jobs than colours, its name stands in every bar that has
+// room for it, else its number, which the table tells.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
@@ -68,21 +69,44 @@ std::string table_of(const MachineUseInput& input, std::size_t machines) {
     return csv.text();
 }
 
-// Numbers of jobs, where bars have room for them.
-std::string numbers_in_bars(const MachineUseInput& input, std::size_t machines, double per_hour,
-                            double pixels_per_unit, double row_pixels) {
+std::string name_of(const MachineUseInput& input, std::size_t job) {
+    constexpr std::size_t characters_most = 24;
+    return label_text(one_line(input.jobs[job]), characters_most);
+}
+
+// "array jobs[2] = ['a', 'b']": text from outside stands in settings only.
+std::string array_of(const std::vector<std::string>& names) {
+    if (names.empty()) return {};
+    std::string list;
+    for (const std::string& name : names) {
+        list += (list.empty() ? "" : ", ") + gnuplot_string(name);
+    }
+    return fmt::format("array jobs[{}] = [{}]\n", names.size(), list);
+}
+
+// Names of jobs where bars have room for them, or their numbers.
+std::string names_in_bars(const MachineUseInput& input, std::size_t machines, double per_hour,
+                          double pixels_per_unit, double row_pixels,
+                          std::vector<std::string>& names) {
     std::string text;
     std::size_t label = first_label;
+    std::map<std::size_t, std::size_t> places;  // of jobs, among the names
     for (const MachineUseInput::Bar& bar : input.bars) {
         if (bar.machine >= machines || label >= first_label + labels_most) continue;
-        const std::string number = fmt::format("{}", bar.job);
         const BarPlace place = place_of_bar(input, bar);
         const double wide = (bar.end_h - bar.begin_h) * per_hour * pixels_per_unit;
-        if (wide < 8.0 * static_cast<double>(number.size()) + 4) continue;
-        if ((place.high - place.low) * row_pixels < 11) continue;
-        text += fmt::format("    set label {} '{}' at first {},first {} center front\n", label++,
-                            number, (bar.begin_h + bar.end_h) / 2 * per_hour,
-                            (place.low + place.high) / 2);
+        const auto fits = [&](std::string_view name) { return wide >= label_width(name) + 6; };
+        const std::string number = fmt::format("{}", bar.job);
+        const bool named = fits(name_of(input, bar.job));
+        if ((!named && !fits(number)) || (place.high - place.low) * row_pixels < 11) continue;
+        if (named && places.try_emplace(bar.job, names.size() + 1).second) {
+            names.push_back(name_of(input, bar.job));
+        }
+        const std::string name =
+            named ? fmt::format("jobs[{}]", places.at(bar.job)) : gnuplot_string(number);
+        text +=
+            fmt::format("    set label {} {} at first {},first {} center front\n", label++, name,
+                        (bar.begin_h + bar.end_h) / 2 * per_hour, (place.low + place.high) / 2);
     }
     return text;
 }
@@ -111,21 +135,22 @@ FigureSource source_of(const MachineUseInput& input, std::size_t machines,
         rows += fmt::format("{}'machine {}' {}", i == 0 ? "" : ", ", i,
                             row_part / -2 - static_cast<double>(i));
     }
+    std::vector<std::string> names;
+    const std::string bars_named =
+        names_in_bars(input, machines, unit.per_hour, panels.wide() / end, row_pixels, names);
     figure.settings =
         fmt::format(
             "set border 3 lw 0.8\nset xtics nomirror out format '%g'\nset ytics nomirror "
             "out ({})\nset xrange [0:{}]\nset yrange [{}:{}]\nunset key\n"
             "set style fill solid 0.75 border rgb '#333333'\n",
             rows, end, -static_cast<double>(machines) + 1 - row_part - 0.06, 0.06) +
-        title.settings();
-    figure.drawing =
-        panels.margins(0) + title.label(figure.width, figure.height) +
-        numbers_in_bars(input, machines, unit.per_hour, panels.wide() / end, row_pixels) +
-        fmt::format(
-            "    set xlabel 'time ({0})'\n    plot '{1}' skip 1 using "
-            "(($1+$2)/2*{2}):(($3+$4)/2):($1*{2}):($2*{2}):3:4:(int(strcol(5))) with "
-            "boxxyerror lc rgb variable notitle\n    unset label\n",
-            unit.symbol, file, unit.per_hour);
+        array_of(names) + title.settings();
+    figure.drawing = panels.margins(0) + title.label(figure.width, figure.height) + bars_named +
+                     fmt::format(
+                         "    set xlabel 'time ({0})'\n    plot '{1}' skip 1 using "
+                         "(($1+$2)/2*{2}):(($3+$4)/2):($1*{2}):($2*{2}):3:4:(int(strcol(5))) with "
+                         "boxxyerror lc rgb variable notitle\n    unset label\n",
+                         unit.symbol, file, unit.per_hour);
     return figure;
 }
 

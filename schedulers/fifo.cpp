@@ -1,5 +1,6 @@
-// fifo.cpp — jobs start in the order in which they came, and none is
-// paused, unless machines are taken: then those that started last, who wait before all others.
+// fifo.cpp — jobs start in the order in which they came, of those that wait the ones of the highest
+// priority first, and none is paused, unless machines are taken: then those that started last, who
+// wait before all others.
 #include <deque>
 #include <memory>
 
@@ -23,7 +24,7 @@ public:
         std::erase_if(waiting_, [&](const Gang& gang) { return gang.id == job; });
     }
     void arrived(const JobRequest& request) override {
-        waiting_.push_back({request.id, request.gpus});
+        wait_in_line(waiting_, {request.id, request.gpus, request.priority});
     }
     void decide(Instant, const JobForecasts&, Allocation& allocation) override {
         while (!waiting_.empty() && held_.start(waiting_.front())) waiting_.pop_front();

@@ -21,7 +21,7 @@ public:
         std::erase_if(waiting_, [&](const Gang& gang) { return gang.id == job; });
     }
     void arrived(const JobRequest& request) override {
-        waiting_.push_back({request.id, request.gpus});
+        wait_in_line(waiting_, {request.id, request.gpus, request.priority});
     }
     void decide(Instant, const JobForecasts&, Allocation& allocation) override {
         std::erase_if(waiting_, [&](const Gang& gang) { return held_.start(gang); });

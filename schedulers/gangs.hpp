@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,16 @@ namespace ukemi::schedulers {
 struct Gang {
     JobId id{};
     std::int32_t gpus = 1;
+    std::int64_t priority = 1;
 };
+
+// Behind all whose priority is as high, before the others.
+template <class Queue>
+void wait_in_line(Queue& waiting, const Gang& gang) {
+    auto place = waiting.end();
+    while (place != waiting.begin() && std::prev(place)->priority < gang.priority) --place;
+    waiting.insert(place, gang);
+}
 
 // Those that keep what they have until they end.
 class HeldGpus {
@@ -37,12 +48,13 @@ public:
         return true;
     }
     // Of so many from now on: those that no longer fit, who started last, in the order of their
-    // starts.
+    // starts. Nobody's priority is above theirs.
     std::vector<Gang> resize(std::int32_t gpus) {
         free_ += gpus - std::exchange(all_, gpus);
         std::vector<Gang> put_off;
         while (free_ < 0) {
             free_ += held_.back().gpus;
+            held_.back().priority = std::numeric_limits<std::int64_t>::max();
             put_off.insert(put_off.begin(), held_.back());
             held_.pop_back();
         }

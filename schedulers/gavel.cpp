@@ -3,13 +3,13 @@
 //
 // The programme chooses x(job, type) ≥ 0, at most 1 a job, GPUs × x at most those of the type. The
 // objectives: `max_sum` of the jobs' throughputs; `max_min` of throughput over that of an equal
-// part of all types, times GPUs; `makespan`, all done as early as can be; `finish_time`, the
-// largest (age + time left) / (time on an equal part of the cluster) as small as can be (Themis'
-// measure); `cost`, work for its price: as much as can be for each dollar, a job's work counted at
-// what it costs where it is cheapest, and deadlines met before all else. That is linear-fractional:
-// solved by linear programmes in which a dollar weighs what the last one made of it (Dinkelbach,
-// Management Science 1967), until that stays. Where a least is maximised, throughput beyond it
-// counts a thousandth.
+// part of all types, times GPUs, over the job's priority; `makespan`, all done as early as can be;
+// `finish_time`, the largest (age + time left) / (time on an equal part of the cluster) as small as
+// can be (Themis' measure); `cost`, work for its price: as much as can be for each dollar, a job's
+// work counted at what it costs where it is cheapest, and deadlines met before all else. That is
+// linear-fractional: solved by linear programmes in which a dollar weighs what the last one made of
+// it (Dinkelbach, Management Science 1967), until that stays. Where a least is maximised,
+// throughput beyond it counts a thousandth.
 //
 // Rounds, as the simulator that came with Sia has them: a job's priority on a type is x over the
 // part that it had of all time given on that type; a new job starts with half a round on each. By
@@ -264,9 +264,11 @@ private:
         if (goal_ == GavelGoal::cost) return programme.cheapest(paces_in_time(now, forecasts));
         std::vector<double> needs;
         for (const GavelJob& job : jobs_) {
-            needs.push_back(goal_ == GavelGoal::max_min
-                                ? std::max(1e-12, programme.equal_pace(job) / job.request.gpus)
-                                : std::max(1e-9, left_of(job, forecasts)));
+            const auto weight = static_cast<double>(job.request.priority);
+            needs.push_back(
+                goal_ == GavelGoal::max_min
+                    ? std::max(1e-12, weight * programme.equal_pace(job) / job.request.gpus)
+                    : std::max(1e-9, left_of(job, forecasts)));
         }
         if (goal_ != GavelGoal::finish_time) return programme.max_least(needs);
         return least_finish_time(programme, now, forecasts);

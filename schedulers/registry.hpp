@@ -25,7 +25,8 @@ struct SchedulerEntry {
     bool knows_types = false;      // several groups of machines
     bool one_gpu_each = false;     // asks for jobs of one GPU
     bool needs_prices = false;     // of every group of machines
-    bool follows_machines = false;  // that come and are taken away
+    bool follows_machines = false;   // that come and are taken away
+    bool weighs_priorities = false;  // of jobs; to others all are alike
 };
 
 // In the order of scheduler_table.def.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,11 @@ struct JobRequest {
     Duration service;       // on these GPUs; zero where nobody knows
     Instant deadline = Instant::never();
     Duration restart;  // of each start with other GPUs than before
+    // How much more it weighs than a job of priority 1, for schedulers that weigh jobs
+    // (SchedulerEntry::weighs_priorities).
+    std::int64_t priority = 1;
+    // It is stopped when its part of the bill comes to so much, whatever the scheduler says.
+    std::optional<double> budget_usd = std::nullopt;
 };
 
 // Machines that are alike. Those of a cluster are numbered from 0, group after group.

@@ -11,8 +11,9 @@
 //
 // Under a budget a job is refused if what it takes to finish all that were admitted, at the prices
 // of the moment (of machines that stay, if it has a deadline) and `allowance` more, is not there.
-// When the money is out, all stop and the rest is refused. What is counted is GPU time: where
-// machines have several GPUs, those of them that no job has are paid for, too, and are not counted.
+// So is a job that would take more than its own budget. When the money is out, all stop and the
+// rest is refused. What is counted is GPU time: where machines have several GPUs, those of them
+// that no job has are paid for, too, and are not counted.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -127,8 +128,10 @@ private:
             for (const Sharing& job : jobs_) committed_usd += usd_to_finish(jobs, job);
         }
         for (const Sharing& job : asking_) {
-            const double usd = rule_.budget_usd ? usd_to_finish(jobs, job) : 0;
-            if (rule_.budget_usd && committed_usd + usd > *rule_.budget_usd) {
+            const bool counts = rule_.budget_usd || job.request.budget_usd;
+            const double usd = counts ? usd_to_finish(jobs, job) : 0;
+            const bool too_dear = job.request.budget_usd && usd > *job.request.budget_usd;
+            if (too_dear || (rule_.budget_usd && committed_usd + usd > *rule_.budget_usd)) {
                 allocation.refused.push_back(job.request.id);
                 continue;
             }

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <system_error>
 
 #include "base/read_file.hpp"
 #include "traces/csv_scanner.hpp"
@@ -16,7 +18,43 @@ namespace {
 constexpr std::int32_t gpus_most = 1'000'000;
 constexpr std::string_view expected_gpus = "a number of GPUs from 1 to 1000000";
 
+constexpr std::string_view expected_priority = "a priority from 1 to 1000";
+
+// Columns that any table of jobs may have: whose a job is, and what it may have.
+class OwnerColumns {
+public:
+    explicit OwnerColumns(CsvScanner& csv)
+        : csv_(csv),
+          user_(csv.column_if_present("user")),
+          priority_(csv.column_if_present("priority")),
+          budget_(csv.column_if_present("budget_usd")) {}
+    void read(WorkloadRow& row) const {
+        if (user_ != CsvScanner::no_column) row.user = csv_.field(user_);
+        if (priority_ != CsvScanner::no_column && !csv_.field(priority_).empty()) {
+            row.priority = csv_.whole(priority_, 1, priority_most, expected_priority);
+        }
+        if (budget_ == CsvScanner::no_column || csv_.field(budget_).empty()) return;
+        row.budget_usd = above_zero(csv_, budget_, "a budget in dollars above 0, or nothing");
+    }
+    static double above_zero(const CsvScanner& csv, std::size_t column, const char* expected) {
+        constexpr double most = 1e9;
+        const std::string_view field = csv.field(column);
+        double value = 0;
+        const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+        const bool whole = error == std::errc{} && end == field.data() + field.size();
+        if (!whole || !(value >= 1e-6 && value <= most)) csv.fail(column, expected);
+        return value;
+    }
+
+private:
+    const CsvScanner& csv_;
+    std::size_t user_;
+    std::size_t priority_;
+    std::size_t budget_;
+};
+
 void read_applications(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
+    const OwnerColumns owner(csv);
     const std::size_t name = csv.column("name");
     const std::size_t time = csv.column("time");
     const std::size_t application = csv.column("application");
@@ -30,10 +68,12 @@ void read_applications(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
         row.gpus = static_cast<std::int32_t>(csv.whole(gpus, 1, gpus_most, expected_gpus));
         row.batch = csv.whole(batch, 1, std::numeric_limits<std::int32_t>::max(),
                               "a batch size of at least 1");
+        owner.read(row);
     }
 }
 
 void read_durations(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
+    const OwnerColumns owner(csv);
     const std::size_t stamp = csv.column_if_present("timestamp");
     const std::size_t submit = csv.column_if_present("submit_time");
     const std::size_t submitted = submit == CsvScanner::no_column && stamp == CsvScanner::no_column
@@ -56,6 +96,7 @@ void read_durations(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
         row.service = csv.seconds(duration);
         if (row.service <= Duration{}) csv.fail(duration, "a duration above zero");
         row.gpus = static_cast<std::int32_t>(csv.whole(gpus, 1, gpus_most, expected_gpus));
+        owner.read(row);
         if (deadline == CsvScanner::no_column) continue;
         row.deadline = csv.seconds(deadline);
         if (row.deadline <= row.arrival) csv.fail(deadline, "a deadline after the submission");
@@ -63,7 +104,8 @@ void read_durations(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
 }
 
 // Job type, command, folder (of 10), flag of steps, whether it needs data, steps; then of 7 the
-// arrival and the GPUs, of 10 GPUs, weight, SLO (-1: none) and arrival.
+// arrival and the GPUs, of 10 GPUs, weight, SLO (a negative one: none) and arrival. The SLO is in
+// times that the job takes, from its arrival (Gavel's scheduler.py).
 void read_gavel(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
     constexpr std::size_t few = 7;
     constexpr std::size_t many = 10;
@@ -79,10 +121,12 @@ void read_gavel(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
         row.gpus = static_cast<std::int32_t>(csv.whole(gpus, 1, gpus_most, expected_gpus));
         row.arrival = csv.seconds(arrival);
         row.kind = fmt::format("('{}', {})", csv.field(0), row.gpus);
+        if (is_short) continue;
+        constexpr std::size_t weight = 7;
         constexpr std::size_t slo = 8;
-        if (!is_short && !csv.field(slo).starts_with('-')) {
-            csv.fail(slo, "-1: deadlines of Gavel's traces are not read");
-        }
+        row.priority = csv.whole(weight, 1, priority_most, expected_priority);
+        if (csv.field(slo).starts_with('-')) continue;
+        row.slo = OwnerColumns::above_zero(csv, slo, "an SLO above 0, or -1 for none");
     }
 }
 

@@ -4,13 +4,15 @@
 // Forms, by their header: `name,time,application,num_replicas,batch_size` (Pollux, Sia: times in
 // seconds since the start) and tables of `submission_time`, `submit_time` or `timestamp`,
 // `duration` and `num_gpu` or `num_gpus` (Microsoft ITP, Philly; ElasticFlow with a `deadline` or
-// `ddl`), whose clock is set to zero at the first submission of all files. Without one, with tabs:
-// Gavel's traces of 7 or 10 columns, which say how many steps a job makes. Anything else is an
+// `ddl`), whose clock is set to zero at the first submission of all files; both may have columns
+// `user`, `priority` and `budget_usd`. Without one, with tabs: Gavel's traces of 7 or 10 columns,
+// which say how many steps a job makes, and of 10 its weight and SLO. Anything else is an
 // InputError with its line and column.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +20,8 @@
 #include "base/quantity.hpp"
 
 namespace ukemi::traces {
+
+inline constexpr std::int64_t priority_most = 1000;
 
 // One job. Its application and batch are known, or how long it ran on its GPUs, or how many steps
 // it makes of which kind.
@@ -31,6 +35,10 @@ struct WorkloadRow {
     std::int64_t steps = 0;
     std::string kind;  // and GPUs, as Gavel's table of steps a second names them (step_rates.hpp)
     Duration deadline = Duration::max();  // on the same clock; the largest: none
+    double slo = 0;  // of counted steps: the deadline, in times that they take; 0: none
+    std::string user;
+    std::int64_t priority = 1;  // to priority_most
+    std::optional<double> budget_usd;
 };
 
 // The jobs of all files, which are of one form, in the order of arrival; of one instant, in that of

@@ -131,8 +131,10 @@ void add_scheduled(ReportPart& part, const ordered_json& document) {
         MeanColumn{"over an equal part", "finish_time_ratio_mean", 1, 3, nullptr},
         MeanColumn{"worst", "finish_time_ratio_max", 1, 2, nullptr},
         MeanColumn{"Jain's index", "jain_fairness", 1, 3, nullptr},
+        MeanColumn{"of users", "user_jain_fairness", 1, 3, nullptr},
         MeanColumn{"late", "late", 1, 2, nullptr},
         MeanColumn{"refused", "refused", 1, 2, nullptr},
+        MeanColumn{"budget spent", "out_of_budget", 1, 2, nullptr},
         MeanColumn{"machines lost", "machines_lost", 1, 2, nullptr},
         MeanColumn{"redone, GPU h", "redone_gpu_h", 1, 2, nullptr}};
     const ordered_json& rows = document.at("means");

@@ -89,6 +89,9 @@ void leave_out(const IgnoredParts& ignored, ScheduleScenario& scenario) {
         return !market.launchable && market.price.steps.empty();
     };
     if (std::ranges::all_of(markets, says_nothing)) markets.clear();
+    if (ignored.prices) {
+        for (sim::SharingJob& job : scenario.jobs) job.budget.reset();
+    }
     if (!ignored.links) return;
     scenario.links = nullptr;
     for (sim::SharingJob& job : scenario.jobs) job.step.reset();

@@ -198,7 +198,25 @@ void read_where(ConfigReader& root, SearchScenario& scenario) {
     scenario.scheduler = section.object_text();
 }
 
+// Of another kind of scenario: not as a key that this one may have.
+void expect_a_search(const ConfigReader& root) {
+    if (KeyExplorer::of(root.file()) != nullptr) return;
+    const auto has = [&](std::string_view key) {
+        return std::ranges::any_of(root.keys(), [&](const auto& one) { return one == key; });
+    };
+    if (has("searchers")) return;
+    if (has("schedulers")) {
+        root.fail("schedulers", "these are jobs that share a cluster: `ukemi schedule` runs them");
+    }
+    if (has("market")) {
+        root.fail("market",
+                  "this is a job on a market: `ukemi replay` runs it; `ukemi search` "
+                  "tries settings of a \"trial\"");
+    }
+}
+
 void read_search_parts(ConfigReader& root, SearchScenario& scenario) {
+    expect_a_search(root);
     scenario.name = root.text("name");
     if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
     root.text("description", "");

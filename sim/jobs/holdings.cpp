@@ -38,6 +38,7 @@ void Holdings::close_span(JobId job, LiveJob& one, const HeldSpan& span) {
     if (bills_.costs_something()) {
         for (const GpusOnMachine& some : span.held.machines) {
             bills_.use(number_of(job), some, span.begin, span.end);
+            one.spent += bills_.cost_of(some, span.begin, span.end);
         }
     }
     if (keeps_spans_) outcome_.spans.push_back(span);
@@ -48,6 +49,23 @@ void Holdings::close_span(JobId job, LiveJob& one, Instant end) {
     const SpentTimes* const spent = one.work->spent(end);
     if (spent == nullptr) return;
     add_spent(*spent, std::exchange(one.held_time, 0), one.held.share.of, job);
+}
+
+Instant Holdings::spent_at(const LiveJob& one, Dollars budget, Instant now) const {
+    Dollars left = budget - one.spent;
+    Dollars an_hour;
+    const auto add = [&](const GpusOnMachine& some, Instant since) {
+        left -= bills_.cost_of(some, since, now);
+        an_hour += bills_.cost_an_hour(some, now);
+    };
+    for (const GpusOnMachine& some : one.held.machines) add(some, one.held_since);
+    for (const LeavingGpus& some : one.leaving) add(some.gpus, some.since);
+    if (an_hour <= Dollars{}) return Instant::never();
+    if (left <= Dollars{}) return now;
+    const Int128 time = static_cast<Int128>(left.raw()) * hours(1).raw() / an_hour.raw();
+    constexpr Duration longest = days(100 * 366);
+    if (time > longest.raw()) return Instant::never();
+    return now + nanoseconds(static_cast<std::int64_t>(time));
 }
 
 // Counted by what it did, and by what it held.

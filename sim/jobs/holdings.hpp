@@ -36,6 +36,10 @@ public:
     // It is over: what it did in all the time in which it held anything.
     void account(JobId job, LiveJob& one);
 
+    // The instant, `now` at the earliest, at which what it holds has cost all that a budget leaves,
+    // if prices stay as they are now; never() if it costs nothing.
+    Instant spent_at(const LiveJob& one, Dollars budget, Instant now) const;
+
     // Machines: at the beginning, before one is taken, when it is gone, and when one has come.
     void begin(const SharedMachines& machines, Instant now);
     void close(std::int32_t machine) { free_.close(group_with(machine), machine); }

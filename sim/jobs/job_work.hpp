@@ -87,6 +87,10 @@ struct SharingJob {
     std::size_t trains = 0;
     std::int64_t samples = 0;
     std::shared_ptr<const ControlledJob> controlled;  // in place of a service time
+    std::string user;                                 // whose it is; "": nobody says
+    std::int64_t priority = 1;                        // from 1: schedulers::JobRequest
+    // It is stopped for good when its part of the bill comes to so much.
+    std::optional<Dollars> budget;
 };
 
 // GPUs × ns: more than 292 years.

@@ -28,6 +28,7 @@ struct LiveJob {
     std::int32_t useful = 0;  // GPUs to such a job, when it was played last
     Instant held_until;       // of spans that are counted
     Int128 held_time = 0;     // of them, GPUs × ns
+    Dollars spent;            // of them, if the job has a budget
     HeldShare held;
     HeldShare held_before;  // the present decision
     Instant held_since;

@@ -45,8 +45,9 @@ bool ScheduleRun::play() {
     return news;
 }
 
-void ScheduleRun::end_controlled(JobId job) {
+void ScheduleRun::end_controlled(JobId job, bool spent) {
     LiveJob& one = live_[job];
+    wakes_.cancel(one.wake);
     const Instant ended = one.controlled->ended_at();
     const bool complete = ended < Instant::never();
     const Instant end = complete ? ended : now_;
@@ -60,7 +61,8 @@ void ScheduleRun::end_controlled(JobId job) {
         outcome_.jobs[number_of(job)].completion = end;
         outcome_.end = std::max(outcome_.end, end);
     } else {
-        outcome_.jobs[number_of(job)].stuck = true;
+        (spent ? outcome_.jobs[number_of(job)].out_of_budget
+               : outcome_.jobs[number_of(job)].stuck) = true;
     }
     live_.close(job);
     ended_.push_back(job);

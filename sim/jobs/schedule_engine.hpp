@@ -56,7 +56,7 @@ private:
     // Jobs with Controllers (schedule_controlled.cpp).
     std::unique_ptr<JobWork> make_controlled(const SharingJob& job, JobId id);
     bool play();  // all of them, to now; whether the scheduler is to be asked
-    void end_controlled(JobId job);
+    void end_controlled(JobId job, bool spent = false);
     void tell_price(LiveJob& one);
     void tell_prices();
     void tell_controlled_on(std::int32_t machine);
@@ -72,6 +72,12 @@ private:
     void stop(JobId job, Instant end);
     void await_end(JobId job);
     void share_links();
+
+    // Budgets (schedule_budgets.cpp).
+    Instant spent_at(JobId job) const;
+    Instant next_spent() const;
+    void stop_spent();
+    void end_spent(JobId job);
 
     // Machines (schedule_machines.cpp).
     void see_machines();
@@ -95,6 +101,7 @@ private:
     PresentJobs live_;
     SharedMachines machines_;
     Holdings holdings_;
+    bool has_budgets_ = false;       // of some jobs
     bool moves_ = false;             // machines come and go, or prices change
     bool machines_changed_ = false;  // and the scheduler has not been told
     schedulers::ClusterFacts facts_;

@@ -18,6 +18,8 @@ ScheduleRun::ScheduleRun(const ScheduledWorkload& workload, schedulers::Schedule
       holdings_(workload, outcome_) {
     INVARIANT(workload.source == nullptr || workload.jobs.empty());
     moves_ = machines_.next_change() < Instant::never();
+    has_budgets_ = std::ranges::any_of(
+        workload.jobs, [](const SharingJob& job) { return job.budget.has_value(); });
     outcome_.jobs.resize(workload.jobs.size());
 }
 
@@ -37,6 +39,7 @@ ScheduleOutcome ScheduleRun::run() {
         INVARIANT(*moment >= now_);
         now_ = *moment;
         if (has_rounds() && now_ < next_round_) {
+            stop_spent();
             change_machines();
             continue;
         }
@@ -59,6 +62,7 @@ std::optional<Instant> ScheduleRun::next_moment(Instant next) {
 
 void ScheduleRun::step(bool only_wakes) {
     complete();
+    stop_spent();
     change_machines();
     const bool news = play();
     if (only_wakes && !news) return;
@@ -76,7 +80,8 @@ void ScheduleRun::step(bool only_wakes) {
 
 Instant ScheduleRun::next_instant() {
     if (std::exchange(again_, false)) return now_;
-    const Instant change = moves_ ? machines_.next_change() : Instant::never();
+    const Instant change =
+        std::min(moves_ ? machines_.next_change() : Instant::never(), next_spent());
     const Instant arrival = next_ < live_.expected() ? job_at(next_).arrival : Instant::never();
     if (has_rounds()) {
         next_round_ = live_.count() > 0 ? round_at_ + round_ : first_round(arrival);
@@ -164,7 +169,9 @@ void ScheduleRun::arrive() {
     live_.open(id);
     JobWork& work = *(live_[id].work = make_work(job, id));
     const Duration service = job.application == nullptr ? work.remaining(now_) : Duration{};
-    scheduler_.arrived({id, job.name, job.arrival, job.gpus, service, job.deadline, job.restart});
+    scheduler_.arrived({id, job.name, job.arrival, job.gpus, service, job.deadline, job.restart,
+                        job.priority,
+                        job.budget ? std::optional(to_dollars(*job.budget)) : std::nullopt});
 }
 
 std::unique_ptr<JobWork> ScheduleRun::make_work(const SharingJob& job, JobId id) {

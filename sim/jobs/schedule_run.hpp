@@ -10,6 +10,10 @@
 // still there when it is taken loses what was done since its last save; it saves in the notice, if
 // that is long enough. Then it holds nothing until the next decision.
 //
+// A job with a budget is stopped at the instant at which its part of the bills comes to it, also
+// within a round: at the whole second before, if its application counts in these. It is over then,
+// and no longer anybody's.
+//
 // A job with a Controller (controlled_work.hpp) is told at once, and has a machine until it is
 // taken. It is moved on whenever something happens in it, in one order with all others; the
 // scheduler is asked when it ends, and when its Plans show that it can use fewer GPUs than it has,
@@ -65,6 +69,7 @@ struct JobOutcome {
     Instant completion = Instant::never();  // never: it was refused, or is not complete
     bool stuck = false;                     // it waits for machines that never come
     bool failed = false;                    // it gave up, or the run ended before it did
+    bool out_of_budget = false;             // it was stopped: its budget was spent
     std::int64_t starts = 0;                // with other GPUs than before
     Duration held;                          // time in which it had any
     double gpu_s = 0;                       // that it had, up to its end
@@ -74,7 +79,7 @@ struct JobOutcome {
     std::shared_ptr<const ControlledOutcome> controlled;  // of a job with a Controller
     Dollars cost;                                         // of it
     bool is_complete() const { return completion < Instant::never(); }
-    bool refused() const { return !is_complete() && !stuck && !failed; }
+    bool refused() const { return !is_complete() && !stuck && !failed && !out_of_budget; }
 };
 
 struct ScheduleOutcome {

@@ -141,6 +141,20 @@ void MachineBills::use(std::size_t job, const GpusOnMachine& gpus, Instant begin
     lease.uses[job].add(charge.times(gpus.gpus));
 }
 
+Dollars MachineBills::cost_of(const GpusOnMachine& gpus, Instant begin, Instant end) const {
+    const std::size_t group = leases_[static_cast<std::size_t>(gpus.machine)].group;
+    Charge charge = meters_[group].until(end);
+    charge.subtract(meters_[group].until(begin));
+    const std::int64_t of_machines = charge.times(gpus.gpus).rounded().raw();
+    return nano_dollars((of_machines + gpus_of_[group] - 1) / gpus_of_[group]);
+}
+
+Dollars MachineBills::cost_an_hour(const GpusOnMachine& gpus, Instant at) const {
+    const std::size_t group = leases_[static_cast<std::size_t>(gpus.machine)].group;
+    const std::int64_t of_machines = meters_[group].at(at).raw() * gpus.gpus;
+    return nano_dollars((of_machines + gpus_of_[group] - 1) / gpus_of_[group]);
+}
+
 void MachineBills::close(std::int32_t machine, Instant now) {
     Lease& lease = leases_[static_cast<std::size_t>(machine)];
     INVARIANT(lease.is_open);

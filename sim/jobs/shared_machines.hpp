@@ -78,6 +78,9 @@ public:
     // A job had GPUs of a machine, which is open.
     void use(std::size_t job, const GpusOnMachine& gpus, Instant begin, Instant end);
     void close(std::int32_t machine, Instant now);
+    // What GPUs of a machine cost in that time, and an hour from then on; rounded up.
+    Dollars cost_of(const GpusOnMachine& gpus, Instant begin, Instant end) const;
+    Dollars cost_an_hour(const GpusOnMachine& gpus, Instant at) const;
     bool is_open(std::int32_t machine) const {
         return leases_[static_cast<std::size_t>(machine)].is_open;
     }

@@ -79,6 +79,8 @@ public:
     virtual policies::GradientStatistics gradient(const LearningState& at,
                                                   const LearningStep& step) const = 0;
     virtual std::optional<double> metric(const LearningState& at) const = 0;
+    // Of this very state, where metric() is what was seen at the last evaluation on the way.
+    virtual std::optional<double> metric_now(const LearningState& at) const { return metric(at); }
     // √(Σ|p − what of p arrived|² ÷ Σ|p|²) over the learners' gradients p in the step that led
     // here, if that was coded as `step` is and the model knows what a codec loses.
     virtual std::optional<double> codec_error(const LearningState&, const LearningStep&) const {

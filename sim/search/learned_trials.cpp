@@ -48,7 +48,7 @@ const LearningState& LearnedTrial::state(std::int64_t units) {
 }
 
 double LearnedTrial::metric(std::int64_t units) {
-    const std::optional<double> metric = model_->metric(state(units));
+    const std::optional<double> metric = model_->metric_now(state(units));
     if (!metric) {
         throw InputError("", "/trial/learning",
                          "shows no metric on its way, by which trials could be compared: expected "

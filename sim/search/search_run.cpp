@@ -71,7 +71,7 @@ private:
             trial.learned = trial.own.get();
         }
         INVARIANT(piece.until > trial.units);
-        outcome_.pieces.push_back({piece, trial.units, now, 0, false});
+        outcome_.pieces.push_back({piece, trial.units, now, 0, true});
         const TrialJob& job = trial.learned->job();
         const std::int64_t steps = trial.learned->steps(trial.units, piece.until);
         SharingJob asked;
@@ -111,6 +111,7 @@ private:
     bool see_metric(std::size_t number, LearnedTrial& trial, TrainedPiece& piece) {
         if (where_.world == nullptr) {
             piece.metric = trial.metric(piece.asked.until);
+            piece.failed = false;
             return true;
         }
         const std::optional<double> metric = where_.world->metric(number);

@@ -31,7 +31,7 @@ struct TrainedPiece {
     std::int64_t from = 0;  // units
     Instant came;           // when it was asked for
     double metric = 0;      // at its end
-    bool failed = false;    // it never came to that
+    bool failed = false;    // it never came to that, or the run was told to end before
 };
 
 struct SearchedTrial {
@@ -46,6 +46,7 @@ struct SearchOutcome {
     std::vector<TrainedPiece> pieces;
     std::vector<SearchedTrial> trials;
     std::size_t winner = 0;     // of those that trained farthest the best; of equals the first
+    bool anything() const { return trials[winner].units > 0; }  // else no piece came to its end
     double gpu_s = 0;           // of all pieces
     double full_gpu_s = 0;      // that it takes to train each trial to its end, on what it asks for
     std::int64_t restarts = 0;  // of pieces: starts beyond the first

@@ -37,6 +37,17 @@ void write_scenarios(const fs::path& folder) {
     write_file(folder / "shared.json", shared);
 }
 
+// Processes whose working folder it is: workers have that of their parent.
+std::size_t processes_in(const fs::path& folder) {
+    std::size_t count = 0;
+    std::error_code error;
+    for (const auto& process : fs::directory_iterator("/proc", error)) {
+        const fs::path cwd = fs::read_symlink(process.path() / "cwd", error);
+        if (!error && cwd == fs::canonical(folder)) ++count;
+    }
+    return count;
+}
+
 std::vector<std::string> live(std::vector<std::string> more) {
     std::vector<std::string> all{"schedule", "shared.json", "--schedulers", "srtf", "--live"};
     all.insert(all.end(), more.begin(), more.end());
@@ -128,19 +139,63 @@ TEST_CASE("ukemi schedule --live: a signal ends all jobs, and nothing is lost",
     const auto jobs = csv_rows(scratch.path() / "r/jobs.csv");
     REQUIRE(jobs.size() == 2);
     CHECK(jobs[0].at("in_time") == "failed");
+    CHECK(processes_in(scratch.path()) == 0);
+}
+
+TEST_CASE("ukemi search --live: a signal leaves what has ended, and says what has not",
+          "[cli][live][search]") {
+    const ScratchFolder scratch;
+    const fs::path begun = scratch.path() / "r-checkpoints/successive_halving/trial-4";
+    const Ran ran = run_ukemi_until(
+        scratch.path(),
+        {"search", shipped("search/live_search.json").string(), "--live", "--out", "r"}, SIGTERM,
+        [&] { return fs::exists(begun) && !fs::is_empty(begun); });
+    CAPTURE(ran.err, ran.out);
+    CHECK(ran.code == 128 + SIGTERM);
+    CHECK(processes_in(scratch.path()) == 0);
+    CHECK_THAT(ran.err, Catch::Contains(" is not done: told to stop; "));
+    CHECK_THAT(ran.out, Catch::Contains("successive_halving: told to stop; ") &&
+                            Catch::Contains("asha: not begun") &&
+                            Catch::Contains("the best so far is trial "));
+    CHECK(text_in(scratch.path() / "r/compared.txt").starts_with("successive_halving: told"));
+    std::size_t ended = 0;
+    std::size_t broken_off = 0;
+    for (const auto& piece : csv_rows(scratch.path() / "r/pieces.csv")) {
+        CHECK(piece.at("metric").empty() == piece.at("end_s").empty());
+        ++(piece.at("metric").empty() ? broken_off : ended);
+    }
+    CHECK(ended >= 1);
+    CHECK(broken_off >= 1);
+    const auto searches = csv_rows(scratch.path() / "r/search.csv");
+    REQUIRE(searches.size() == 1);
+    CHECK(std::stod(searches[0].at("metric")) > 0);
+    const auto trials = csv_rows(scratch.path() / "r/trials.csv");
+    REQUIRE(trials.size() == 9);
+    for (const auto& trial : trials) {
+        CHECK(trial.at("metric").empty() == (trial.at("units") == "0"));
+        if (trial.at("units") != "0") CHECK(!trial.at("training_learning_rate").empty());
+    }
+    // What is there can be looked at.
+    CHECK(run_ukemi(scratch.path(), {"plot", "r"}).code == 0);
+    CHECK(run_ukemi(scratch.path(), {"report", "r", "--out", "report.html"}).code == 0);
 }
 
 TEST_CASE("ukemi search --live: the simulated run's promotions and winner", "[cli][live][search]") {
+    // Pieces end where the scenario evaluates, and, with 1800, between two evaluations.
+    const std::string samples = GENERATE("9000", "1800");
+    CAPTURE(samples);
     const ScratchFolder scratch;
-    const Ran ran =
-        run_ukemi(scratch.path(), {"search", shipped("search/live_search.json").string(), "--live",
-                                   "--paced", "--set", "/trials=5", "--out", "r"});
+    const auto searched = [&](std::vector<std::string> more) {
+        std::vector<std::string> all{"search", shipped("search/live_search.json").string(),
+                                     "--set",  "/trials=5",
+                                     "--set",  "/trial/job/samples=" + samples};
+        all.insert(all.end(), more.begin(), more.end());
+        return run_ukemi(scratch.path(), all);
+    };
+    const Ran ran = searched({"--live", "--paced", "--out", "r"});
     CAPTURE(ran.err);
     REQUIRE(ran.code == 0);
-    const Ran simulated =
-        run_ukemi(scratch.path(), {"search", shipped("search/live_search.json").string(), "--set",
-                                   "/trials=5", "--out", "s"});
-    REQUIRE(simulated.code == 0);
+    REQUIRE(searched({"--out", "s"}).code == 0);
     const auto live_pieces = csv_rows(scratch.path() / "r/pieces.csv");
     const auto pieces = csv_rows(scratch.path() / "s/pieces.csv");
     REQUIRE(live_pieces.size() == pieces.size());

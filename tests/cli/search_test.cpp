@@ -113,9 +113,31 @@ TEST_CASE("ukemi search: asha and hyperband find full training's winner", "[cli]
     }
 }
 
+TEST_CASE("ukemi search: trials are compared by what they are where their pieces end",
+          "[cli][search]") {
+    const ScratchFolder scratch;
+    const auto pieces = [&](const char* every, const char* out) {
+        const Ran ran = run_ukemi(
+            scratch.path(), {"search", "gradient_search", "--set",
+                             "/trial/learning/evaluate_every=" + std::string(every), "--set",
+                             R"(/searchers=[{"name": "asha"}, {"name": "pbt"}])", "--out", out});
+        CAPTURE(ran.err);
+        REQUIRE(ran.code == 0);
+        return text_in(scratch.path() / out / "pieces.csv");
+    };
+    // Pieces end at whole multiples of 1,500 samples; evaluations on the way are nobody's affair.
+    const std::string at_ends = pieces("1500", "ends");
+    CHECK(pieces("13500", "last") == at_ends);
+    CHECK(pieces("400", "between") == at_ends);
+}
+
 TEST_CASE("ukemi search: wrong scenarios are refused in one line", "[cli][search]") {
     const ScratchFolder scratch;
     write_file(scratch.path() / "small.json", small_search);
+    CHECK_THAT(run_ukemi(scratch.path(), {"search", "shared_cluster"}).err,
+               Catch::Contains("at /schedulers: these are jobs that share a cluster: `ukemi "
+                               "schedule` runs them") &&
+                   !Catch::Contains("missing key"));
     struct Row {
         const char* setting;
         const char* message;

@@ -266,6 +266,9 @@ TEST_CASE("gpus_by_job: a lane a GPU, the first machine on top", "[figures][gold
           "begin_h,end_h,low,high,colour,machine,first_gpu,gpus,job,name\n"
           "0,2,-0.88,0,0x56b4e9,0,0,4,0,wide\n"
           "0.5,3,-1.44,-1,0xe69f00,1,0,1,1,narrow\n");
+    const std::string script = folder.text_of("gpus_by_job.gp");
+    CHECK(script.find("array jobs[2] = ['wide', 'narrow']") != std::string::npos);
+    CHECK(script.find("set label 1000 jobs[1] at ") != std::string::npos);
     input.machine_uses[0].bars[1].first_gpu = 2;
     const auto refused = plots::draw_gpus_by_job(input, folder.path(), without_gnuplot());
     CHECK(refused.problem == "gpus_by_job: a bar of a job, a machine or GPUs that there are not");

@@ -92,7 +92,7 @@ def _plain(options: argparse.Namespace, folder: Path) -> float:
     said = [rank.communicate()[0] for rank in ranks]
     if any(rank.returncode != 0 for rank in ranks):
         raise SystemExit("overhead: a rank of plain DistributedDataParallel failed")
-    meeting.unlink()
+    meeting.unlink(missing_ok=True)
     ends: List[float] = json.loads(said[0])
     return _step_s(ends)
 

@@ -18,6 +18,7 @@ struct RealMemory final : LearningMemory {
     GroupState state;
     std::int64_t correct = 0;  // of the test samples, at the last evaluation
     std::int64_t correct_most = 0;
+    std::int64_t evaluated_at = 0;       // samples
     std::uint64_t evaluated_digest = 0;  // of the states at all evaluations so far
 };
 using Kept = std::shared_ptr<const RealMemory>;
@@ -102,8 +103,13 @@ public:
     }
 
     std::optional<double> metric(const LearningState& at) const override {
-        return static_cast<double>(kept(at)->correct) /
-               static_cast<double>(settings_.task->test.count);
+        return share_of_test(kept(at)->correct);
+    }
+
+    std::optional<double> metric_now(const LearningState& at) const override {
+        const Kept here = kept(at);
+        if (here->evaluated_at == here->state.position) return metric(at);
+        return share_of_test(correct_in(here->state));
     }
 
     bool rate_of_plan() const override { return true; }
@@ -135,10 +141,17 @@ private:
         return hash.value();
     }
 
+    double share_of_test(std::int64_t correct) const {
+        return static_cast<double>(correct) / static_cast<double>(settings_.task->test.count);
+    }
+    std::int64_t correct_in(const GroupState& state) const {
+        return round_nearest(
+            evaluated(*settings_.task, settings_.task->test, state.common).correct);
+    }
+
     void evaluate(RealMemory& memory) const {
-        const kernels::BatchResult result =
-            evaluated(*settings_.task, settings_.task->test, memory.state.common);
-        memory.correct = round_nearest(result.correct);
+        memory.correct = correct_in(memory.state);
+        memory.evaluated_at = memory.state.position;
         memory.correct_most = std::max(memory.correct_most, memory.correct);
         memory.evaluated_digest = with_digest(memory.evaluated_digest, memory.state);
     }

@@ -111,6 +111,41 @@ TEST_CASE("controlled jobs: shipped scenarios of batches and sizes conform, too"
     }
 }
 
+TEST_CASE("controlled jobs: one is stopped at its budget, and its ledger adds up", "[jobs]") {
+    const ScratchFolder scratch;
+    scratch.file("learning.json", learning_job().dump());
+    const json schedule = {
+        {"name", "stopped"},
+        {"cluster",
+         {{"machines", 4}, {"gpus_per_machine", 1}, {"price", "0.9 USD/h"}, {"paid", "in_use"}}},
+        {"jobs",
+         {{{"name", "own"},
+           {"scenario", (scratch.path() / "learning.json").string()},
+           {"gpus", 4},
+           {"budget_usd", 0.5}},
+          {{"name", "next"}, {"gpus", 4}, {"service", "10 min"}}}},
+        {"schedulers", {{{"name", "fifo"}}}}};
+    const auto read = scenarios::schedule_scenario_from_text(schedule.dump(), "stopped.json");
+    const sim::ScheduleOutcome outcome =
+        sim::run_schedule(read.workload(), *read.schedulers.front());
+    const sim::JobOutcome& own = outcome.jobs[0];
+    CHECK(own.out_of_budget);
+    CHECK(!own.stuck);
+    CHECK(!own.is_complete());
+    CHECK(own.cost.raw() <= 500'000'000);
+    CHECK(own.cost.raw() >= 499'990'000);
+    CHECK(own.gpu_s == Approx(0.5 / 0.9 * 3600));  // a dollar is 4,000 s of a GPU
+    REQUIRE(own.controlled != nullptr);
+    CHECK(!own.controlled->result.finished);
+    Int128 sum = 0;
+    for (const Int128 time : own.gpu_time) sum += time;
+    CHECK(static_cast<double>(sum) / 1e9 == Approx(own.gpu_s));
+    // The next one begins at that moment.
+    CHECK(to_seconds(outcome.jobs[1].completion.since_start()) ==
+          Approx(0.5 / 3.6 * 3600 + 600).margin(1e-3));
+    CHECK(own.cost + outcome.jobs[1].cost + outcome.unused_cost == outcome.fleet_cost);
+}
+
 namespace {
 
 struct SharedRun {

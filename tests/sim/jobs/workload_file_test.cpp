@@ -72,8 +72,41 @@ TEST_CASE("workload files: ElasticFlow's own names, and Gavel's steps", "[jobs]"
     CHECK(table.steps_per_s("v100", "('A3C', 2)") == 4.0);
     CHECK(table.steps_per_s("v100", "('A3C', 1)") == 0);
     CHECK_THROWS_AS(table.steps_per_s("k80", "('A3C', 2)"), InputError);
-    CHECK(complaint_about(scratch.file("s.trace", "a\tb\tc\t-n\t1\t5\t1\t1\t2.0\t0\n")) ==
-          "s.trace:1:18: expected -1: deadlines of Gavel's traces are not read, found \"2.0\"");
+    const auto weighed = traces::read_workloads(
+        std::array{scratch.file("s.trace", "a\tb\tc\t-n\t1\t5\t1\t5\t1.200000\t0\n")});
+    CHECK(weighed[0].priority == 5);
+    CHECK(weighed[0].slo == 1.2);
+    CHECK(steps[0].slo == 0);
+    CHECK(complaint_about(scratch.file("b.trace", "a\tb\tc\t-n\t1\t5\t1\t1\tsoon\t0\n")) ==
+          "b.trace:1:18: expected an SLO above 0, or -1 for none, found \"soon\"");
+    CHECK(complaint_about(scratch.file("w.trace", "a\tb\tc\t-n\t1\t5\t1\t0\t2.0\t0\n")) ==
+          "w.trace:1:16: expected a priority from 1 to 1000, found \"0\"");
+}
+
+TEST_CASE("workload files: whose jobs are, and what they may have", "[jobs]") {
+    const ScratchFolder scratch;
+    const auto rows = traces::read_workloads(
+        std::array{scratch.file("o.csv",
+                                "job_id,submission_time,duration,num_gpu,user,priority,budget_usd\n"
+                                "x,0,20,4,ann,3,2.5\ny,1,20,4,bob,,\n")});
+    CHECK(rows[0].user == "ann");
+    CHECK(rows[0].priority == 3);
+    CHECK(rows[0].budget_usd == 2.5);
+    CHECK(rows[1].user == "bob");
+    CHECK(rows[1].priority == 1);
+    CHECK(!rows[1].budget_usd);
+    const auto about = [&](const char* row) {
+        return complaint_about(scratch.file(
+            "b.csv", std::string("name,time,application,num_replicas,batch_size,priority,"
+                                 "budget_usd\n") +
+                         row));
+    };
+    CHECK(about("a,0,bert,1,12,-2,1\n") ==
+          "b.csv:2:15: expected a priority from 1 to 1000, found \"-2\"");
+    CHECK(about("a,0,bert,1,12,2,0\n") ==
+          "b.csv:2:17: expected a budget in dollars above 0, or nothing, found \"0\"");
+    CHECK(about("a,0,bert,1,12,2,nan\n") ==
+          "b.csv:2:17: expected a budget in dollars above 0, or nothing, found \"nan\"");
 }
 
 TEST_CASE("workload files: Philly's stamps and Pollux's seconds", "[jobs]") {

@@ -90,6 +90,32 @@ TEST_CASE("real gradients: however the way is cut, it leads to the same bits",
     CHECK(seen(*once, once->after(middle, 33, large), large) == expected);
 }
 
+TEST_CASE("real gradients: what a state is worth is known between evaluations, too", "[learning]") {
+    RealGradients settings;
+    settings.task = task_of(synthetic_data(), {.model = {"softmax", {}}});
+    settings.samples = 4096;
+    settings.evaluate_every = 512;
+    const auto seldom = make_real_gradients(settings)->drawn(5);
+    settings.evaluate_every = 1;
+    const auto always = make_real_gradients(settings)->drawn(5);
+    const LearningStep step{16, 0.3, 1, 1};
+    const auto after = [&](const LearningModel& model, std::int64_t steps) {
+        return model.after(model.start(), steps, step);
+    };
+    std::int64_t stale = 0;
+    for (const std::int64_t steps : {0, 1, 20, 31, 32, 33, 63, 64}) {
+        CAPTURE(steps);
+        const LearningState state = after(*seldom, steps);
+        const double now = always->metric(after(*always, steps)).value();
+        CHECK(seldom->metric_now(state) == now);
+        stale += seldom->metric(state) == now ? 0 : 1;
+        // Having been looked at changes nothing.
+        CHECK(seldom->digest(state) == seldom->digest(after(*seldom, steps)));
+    }
+    CHECK(stale >= 3);  // 512 samples are 32 steps: most of these lie between two evaluations
+    CHECK(seldom->metric(after(*seldom, 31)) == seldom->metric(seldom->start()));
+}
+
 TEST_CASE("real gradients: bits are equal whatever else runs", "[learning]") {
     const auto model = small_model(std::nullopt);
     const LearningStep step{32, 0.2, 4, 2};
