@@ -20,9 +20,9 @@ struct PolicyTraits {
     bool looks_at_workers = false;
 };
 
-// A Decision only looks at its reason: the same words, for the life of the program, from any thread.
-// What is longer than that many bytes is cut, and once there were that many different ones, a new one
-// is not kept, and says so.
+// A Decision only looks at its reason: the same words, for the life of the program, from any
+// thread. What is longer than that many bytes is cut, and once there were that many different ones,
+// a new one is not kept, and says so.
 inline constexpr std::size_t reason_bytes_max = 512;
 inline constexpr std::size_t reasons_max = 1 << 18;
 std::string_view lasting_reason(std::string_view reason);

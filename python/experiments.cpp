@@ -415,8 +415,8 @@ std::string query(const fs::path& database, const std::vector<std::string>& by,
     analysis::StoredRuns runs(database);
     std::vector<analysis::RunFilter> filters;
     for (const std::string& text : where) filters.push_back(runs.filter(text));
-    const analysis::GroupedRuns groups = runs.grouped(runs.grouping(by, metrics, baseline),
-                                                      runs.build_called(build), filters);
+    const analysis::GroupedRuns groups =
+        runs.grouped(runs.grouping(by, metrics, baseline), runs.build_called(build), filters);
     return analysis::grouped_json(groups, runs.doubts());
 }
 
@@ -493,8 +493,7 @@ void bind_experiments(py::module_& module) {
         .def("decisions", &MadeRuns::decisions, unlocked())
         .def("events", &MadeRuns::events, unlocked())
         .def("save_results", &MadeRuns::save_results, unlocked())
-        .def("save_comparison", &MadeRuns::save_comparison,
-             unlocked());
+        .def("save_comparison", &MadeRuns::save_comparison, unlocked());
     py::class_<MadeSteps>(module, "MadeSteps")
         .def(py::init<const fs::path&, const std::vector<std::string>&,
                       const std::vector<std::string>&, const py::object&>())

@@ -96,8 +96,8 @@ TakenInvitation invitation_of(const char* rendezvous, const char* worker, const 
     if (!place) return problem(slot_variable, "a worker's place on its machine");
     const SocketAddress first = found->addresses.front();
     found->addresses.erase(found->addresses.begin());
-    return {
-        Invitation{first, *number, *parsed, std::move(found->addresses), found->news, *place}, {}};
+    return {Invitation{first, *number, *parsed, std::move(found->addresses), found->news, *place},
+            {}};
 }
 
 constexpr std::string_view agent_identity = "ukemi agent";

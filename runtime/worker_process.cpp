@@ -35,7 +35,8 @@ struct Prepared {
 
 bool is_ours(std::string_view setting) {
     return setting.starts_with("UKEMI_RENDEZVOUS=") || setting.starts_with("UKEMI_WORKER=") ||
-           setting.starts_with("UKEMI_SLOT=") || setting.starts_with("UKEMI_SECRET=") || setting.starts_with("UKEMI_AGENT_SECRET=");
+           setting.starts_with("UKEMI_SLOT=") || setting.starts_with("UKEMI_SECRET=") ||
+           setting.starts_with("UKEMI_AGENT_SECRET=");
 }
 
 Prepared prepare(const ProcessOrder& order) {

@@ -107,9 +107,9 @@ std::string StoredRuns::build_called(const std::string& part) {
     const auto found = std::ranges::find_if(
         all, [&](const std::string& one) { return one.find(part) != std::string::npos; });
     if (found != all.end()) return *found;
-    throw InputError("--build", "",
-                     fmt::format("expected one of {}, found {}", fmt::join(all, "; "),
-                                 ukemi::quoted(part)));
+    throw InputError(
+        "--build", "",
+        fmt::format("expected one of {}, found {}", fmt::join(all, "; "), ukemi::quoted(part)));
 }
 
 std::vector<std::string> StoredRuns::policies() {

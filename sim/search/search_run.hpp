@@ -45,9 +45,9 @@ struct SearchOutcome {
     ScheduleOutcome schedule;
     std::vector<TrainedPiece> pieces;
     std::vector<SearchedTrial> trials;
-    std::size_t winner = 0;     // of those that trained farthest the best; of equals the first
+    std::size_t winner = 0;  // of those that trained farthest the best; of equals the first
     bool anything() const { return trials[winner].units > 0; }  // else no piece came to its end
-    double gpu_s = 0;           // of all pieces
+    double gpu_s = 0;                                           // of all pieces
     double full_gpu_s = 0;      // that it takes to train each trial to its end, on what it asks for
     std::int64_t restarts = 0;  // of pieces: starts beyond the first
 };

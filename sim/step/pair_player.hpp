@@ -1,10 +1,11 @@
 // pair_player.hpp — workers that average with one other each (AD-PSGD; KungFu's pair averaging).
 //
-// Each worker, over and over: asks another, drawn anew, for its whole model, computes meanwhile, and
-// once it has both, averages, updates, and copies its model to its host, from where others take it.
-// Who is asked does not stop for that. A model goes from host to host, over one connection, and over
-// the bus of the GPU that asked for it: at the job's transport, or, without one, as fast as the wire. A "step" is as many updates as there are workers, as of AsyncPlayer;
-// `exchange` is waiting for the other's model, and copying one's own.
+// Each worker, over and over: asks another, drawn anew, for its whole model, computes meanwhile,
+// and once it has both, averages, updates, and copies its model to its host, from where others take
+// it. Who is asked does not stop for that. A model goes from host to host, over one connection, and
+// over the bus of the GPU that asked for it: at the job's transport, or, without one, as fast as
+// the wire. A "step" is as many updates as there are workers, as of AsyncPlayer; `exchange` is
+// waiting for the other's model, and copying one's own.
 #pragma once
 
 #include <deque>
