@@ -399,7 +399,14 @@ const LiveJobRecord& LiveJobs::record(std::size_t number) const {
 std::vector<LiveJobRecord> LiveJobs::take_records() {
     end_all();
     std::vector<LiveJobRecord> records;
-    for (const auto& job : jobs_) records.push_back(std::move(job->record()));
+    for (const auto& job : jobs_) {
+        LiveJobRecord& record = job->record();
+        // Who was never given a place has no thread that could say so.
+        if (told_to_stop() && record.failure.empty() && record.samples_done < record.samples_total) {
+            record.failure = "told to stop";
+        }
+        records.push_back(std::move(record));
+    }
     return records;
 }
 
