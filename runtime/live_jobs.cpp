@@ -402,7 +402,8 @@ std::vector<LiveJobRecord> LiveJobs::take_records() {
     for (const auto& job : jobs_) {
         LiveJobRecord& record = job->record();
         // Who was never given a place has no thread that could say so.
-        if (told_to_stop() && record.failure.empty() && record.samples_done < record.samples_total) {
+        if (told_to_stop() && record.failure.empty() &&
+            record.samples_done < record.samples_total) {
             record.failure = "told to stop";
         }
         records.push_back(std::move(record));
