@@ -190,10 +190,11 @@ std::string read_file(const std::filesystem::path& file, std::size_t bytes_max) 
     return is_gzip(text) ? inflate_all(file, text, bytes_max) : text;
 }
 
-void write_file_atomically(const std::filesystem::path& file, const std::string& text) {
+void write_file_atomically(const std::filesystem::path& file,
+                           std::initializer_list<std::string_view> parts) {
     check_output_file(file, true);  // to rename over a pipe or a device would remove it
     TemporaryFile temporary(file);
-    temporary.write(text);
+    for (const std::string_view part : parts) temporary.write(part);
     temporary.become_target();
     // The new name itself is on the disk only once its folder is. Not every file system can do
     // this, and the file is whole either way: a failure here is not one of ours.

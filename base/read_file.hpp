@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 namespace ukemi {
 
@@ -14,8 +16,13 @@ inline constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 // `bytes_max` (also after inflating: no zip bombs), or is cut short in mid-stream.
 std::string read_file(const std::filesystem::path& file, std::size_t bytes_max = file_bytes_max);
 
-// Writes the text beside `file` and renames it: all of it or nothing. Throws std::system_error when
-// the machine fails, and InputError where something other than a regular file has that name.
-void write_file_atomically(const std::filesystem::path& file, const std::string& text);
+// Writes the parts, one after the other, beside `file` and renames it: all of it or nothing. Throws
+// std::system_error when the machine fails, and InputError where something other than a regular
+// file has that name.
+void write_file_atomically(const std::filesystem::path& file,
+                           std::initializer_list<std::string_view> parts);
+inline void write_file_atomically(const std::filesystem::path& file, std::string_view text) {
+    write_file_atomically(file, {text});
+}
 
 }  // namespace ukemi

@@ -47,7 +47,8 @@ struct Header {
     std::uint32_t state_check = 0;
     std::uint32_t header_check = 0;  // over all that stands before it
 };
-static_assert(sizeof(Header) == 64 && offsetof(Header, header_check) == 60);
+static_assert(sizeof(Header) == checkpoint_bytes_max - checkpoint_state_bytes_max &&
+              offsetof(Header, header_check) == sizeof(Header) - 4);
 
 std::uint32_t check_of(const void* bytes, std::size_t count) {
     return static_cast<std::uint32_t>(crc32_z(0, static_cast<const Bytef*>(bytes), count));
@@ -87,7 +88,7 @@ Header parse_header(std::string_view bytes, std::string_view file) {
                           fmt::format("expected counts from 0 to {}, found step {} and position {}",
                                       count_max, header.step, header.position));
     }
-    if (header.state_bytes > checkpoint_bytes_max - sizeof header) {
+    if (header.state_bytes > checkpoint_state_bytes_max) {
         refuse_checkpoint(
             file, fmt::format("expected at most {} bytes, found a header that tells of {} more",
                               checkpoint_bytes_max, header.state_bytes));
@@ -154,13 +155,13 @@ std::int64_t write_checkpoint(const std::filesystem::path& file, const Checkpoin
                   .state_check = check_of(checkpoint.state.data(), checkpoint.state.size()),
                   .header_check = 0};
     header.header_check = check_of(header);
-    INVARIANT(checkpoint.state.size() <= checkpoint_bytes_max - sizeof header);
-    std::string text;
-    text.reserve(sizeof header + checkpoint.state.size());
-    text.append(reinterpret_cast<const char*>(&header), sizeof header);
-    text.append(reinterpret_cast<const char*>(checkpoint.state.data()), checkpoint.state.size());
-    write_file_atomically(file, text);
-    return static_cast<std::int64_t>(text.size());
+    INVARIANT(checkpoint.state.size() <= checkpoint_state_bytes_max);
+    const auto text = [](const void* bytes, std::size_t count) {
+        return std::string_view(static_cast<const char*>(bytes), count);
+    };
+    write_file_atomically(file, {text(&header, sizeof header),
+                                 text(checkpoint.state.data(), checkpoint.state.size())});
+    return static_cast<std::int64_t>(sizeof header + checkpoint.state.size());
 }
 
 Checkpoint parse_checkpoint(std::string_view bytes, std::string_view file) {

@@ -24,6 +24,7 @@ struct Checkpoint {
 };
 
 inline constexpr std::size_t checkpoint_bytes_max = std::size_t{8} << 30;
+inline constexpr std::size_t checkpoint_state_bytes_max = checkpoint_bytes_max - 64;
 
 // Throws std::system_error when the machine fails; then the older file, if any, is as it was.
 // Returns the size of the file.

@@ -16,6 +16,7 @@ void bind_errors(py::module_& module);
 void bind_values(py::module_& module);
 void bind_policies(py::module_& module);
 void bind_loops(py::module_& module);
+void bind_checkpoints(py::module_& module);
 void bind_exchange(py::module_& module);
 void bind_experiments(py::module_& module);
 

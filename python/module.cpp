@@ -1,5 +1,7 @@
 // module.cpp — the module `ukemi._core` for the package in python/ukemi, which is what people
 // import.
+#include <system_error>
+
 #include "base/input_error.hpp"
 #include "python/bindings.hpp"
 #include "sim/engine/event_queue.hpp"
@@ -16,6 +18,8 @@ void bind_errors(py::module_& module) {
             if (thrown) std::rethrow_exception(thrown);
         } catch (const InputError& error) {
             PyErr_SetString(input_error.ptr(), error.what());
+        } catch (const std::system_error& error) {
+            PyErr_SetString(PyExc_OSError, error.what());
         } catch (const sim::RunLimitReached& error) {
             PyErr_SetString(input_error.ptr(), error.what());
         } catch (const PolicyFailure& failure) {
@@ -37,6 +41,7 @@ PYBIND11_MODULE(_core, module) {
     ukemi::python::bind_values(module);
     ukemi::python::bind_policies(module);
     ukemi::python::bind_loops(module);
+    ukemi::python::bind_checkpoints(module);
     ukemi::python::bind_exchange(module);
     ukemi::python::bind_experiments(module);
 }

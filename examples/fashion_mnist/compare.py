@@ -35,6 +35,8 @@ def kept(rows):
     """
     steps = []
     lost = 0
+    if not rows:
+        raise SystemExit("a run has no steps")
     for row in rows:
         number = int(row["step"])
         if number > len(steps):

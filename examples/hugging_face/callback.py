@@ -4,6 +4,7 @@ A Trainer cannot change its number of processes: where the policies want another
 is saved and stops, and `wanted_workers` says what to start it again with.
 """
 
+import functools
 import time
 
 import torch.distributed as dist
@@ -33,7 +34,8 @@ class UkemiCallback(TrainerCallback):
         self.learning_rate = 1.0  # a factor on what the scheduler says
         self.loss = 0.0
 
-    def on_train_begin(self, args, state, control, **_):
+    def on_train_begin(self, args, state, control, optimizer=None, **_):
+        self.scale_rates(optimizer)
         self.workers = args.world_size
         self.samples = args.train_batch_size * args.gradient_accumulation_steps * self.workers
         if args.process_index == 0:
@@ -58,11 +60,6 @@ class UkemiCallback(TrainerCallback):
             self.carry_out(self.loop.start(0), control)
         self.agree(control)
 
-    def on_step_begin(self, args, state, control, optimizer=None, **_):
-        if self.learning_rate != 1.0:  # the scheduler sets the rates anew after each step
-            for group in optimizer.param_groups:
-                group["lr"] *= self.learning_rate
-
     def on_log(self, args, state, control, logs=None, **_):
         self.loss = (logs or {}).get("loss", self.loss)
 
@@ -82,6 +79,23 @@ class UkemiCallback(TrainerCallback):
     def on_save(self, args, state, control, **_):
         if self.loop is not None:
             self.loop.saved()
+
+    def scale_rates(self, optimizer):
+        """During a step only: before and after it the rates are the scheduler's."""
+        plain = optimizer.step
+
+        @functools.wraps(plain)
+        def step(*args, **others):
+            rates = [group["lr"] for group in optimizer.param_groups]
+            for group in optimizer.param_groups:
+                group["lr"] *= self.learning_rate
+            try:
+                return plain(*args, **others)
+            finally:
+                for group, rate in zip(optimizer.param_groups, rates):
+                    group["lr"] = rate
+
+        optimizer.step = step
 
     def carry_out(self, plan, control):
         """What a Trainer can do at once, or by stopping."""

@@ -22,8 +22,10 @@ from ukemi.experiments import (
 class _SeededRuns(_Saved):
     """Runs that differ in who decided, in what was varied, and in seed."""
 
+    _made: Union["_core.MadeSchedules", "_core.MadeSearches"]
+
     def __init__(self, made: Union["_core.MadeSchedules", "_core.MadeSearches"]) -> None:
-        self._both = made
+        self._made = made
         self._results: Row = json.loads(made.json(made.baseline))
 
     @property
@@ -33,7 +35,7 @@ class _SeededRuns(_Saved):
         return rows
 
     def _runs_csv(self) -> str:
-        return self._both.runs_csv()
+        return self._made.runs_csv()
 
     @property
     def means(self) -> List[Row]:
@@ -43,10 +45,10 @@ class _SeededRuns(_Saved):
 
     def pairs(self, baseline: Optional[str] = None) -> List[Row]:
         """Each against one of them, seed by seed: the rows of means, with differences and tests."""
-        name = baseline if baseline is not None else self._both.baseline
+        name = baseline if baseline is not None else self._made.baseline
         if not name:
             raise ValueError("baseline: expected the name of one that decides")
-        rows: List[Row] = json.loads(self._both.json(name))["means"]
+        rows: List[Row] = json.loads(self._made.json(name))["means"]
         return [row for row in rows if row["baseline"]]
 
     @property
@@ -61,18 +63,16 @@ class _SeededRuns(_Saved):
         return [run["outcome_hash"] for run in self.rows]
 
     def __str__(self) -> str:
-        return self._both.table()
+        return self._made.table()
 
     def _save(self, folder: Path, force: bool, only: List[str]) -> Tuple[List[Path], str]:
-        return self._both.save(folder, force, only)
+        return self._made.save(folder, force, only)
 
 
 class Schedules(_SeededRuns):
     """Jobs that share a cluster, under schedulers: what `ukemi schedule` prints with --json."""
 
-    def __init__(self, made: "_core.MadeSchedules") -> None:
-        super().__init__(made)
-        self._made = made
+    _made: "_core.MadeSchedules"
 
     def jobs_csv(self) -> str:
         """A row a job: when it came and ended, what it held, lost and cost."""
@@ -82,9 +82,7 @@ class Schedules(_SeededRuns):
 class Searches(_SeededRuns):
     """Hyper-parameter searches: what `ukemi search` prints with --json."""
 
-    def __init__(self, made: "_core.MadeSearches") -> None:
-        super().__init__(made)
-        self._made = made
+    _made: "_core.MadeSearches"
 
     def trials_csv(self) -> str:
         """A row a trial: its settings, how far it was trained, its metric there."""

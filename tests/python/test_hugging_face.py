@@ -3,6 +3,7 @@
 import sys
 import unittest
 
+import torch
 from support import SOURCE, ScratchTest
 
 sys.path.insert(0, str(SOURCE / "examples" / "hugging_face"))
@@ -60,6 +61,25 @@ class Callback(ScratchTest):
         self.assertEqual(self.saved(), [7])
         self.assertEqual(asked.loop.plan.workers_max, 2)
         self.replays()
+
+    def test_the_factor_holds_during_a_step_only(self):
+        weight = torch.nn.Parameter(torch.zeros(1))
+        optimizer = torch.optim.SGD([weight], lr=0.02)
+        scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)  # of the rate it finds
+        asked = train.UkemiCallback([])
+        asked.scale_rates(optimizer)
+        asked.learning_rate = 0.5
+        moved = []
+        for scheduled in (False, True, False):
+            before = weight.item()
+            weight.grad = torch.ones(1)
+            optimizer.step()
+            moved.append(before - weight.item())
+            if scheduled:
+                scheduler.step()
+        for found, expected in zip(moved, (0.01, 0.01, 0.005)):
+            self.assertAlmostEqual(found, expected, places=6)
+        self.assertAlmostEqual(optimizer.param_groups[0]["lr"], 0.01)
 
 
 if __name__ == "__main__":

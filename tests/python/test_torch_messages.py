@@ -6,8 +6,9 @@ import unittest
 
 from support import SOURCE, ScratchTest
 
+from ukemi._core import bit_hash
 from ukemi.torch import messages
-from ukemi.torch.plan import Plan, PlanError, bit_hash, share_of
+from ukemi.torch.plan import Plan, PlanError, share_of
 
 WIRE = {
     "std::uint8_t": "u8",

@@ -14,11 +14,11 @@ import torch
 from torch import nn
 from torch_rig import SCRIPT, Rig, plan_text
 
-from ukemi._core import GradientExchange
+from ukemi._core import Checkpoint, GradientExchange, InputError
 from ukemi.torch.codec import flat_gradient
 from ukemi.torch.gpus import carrier_of
 from ukemi.torch.group import Group, PeersFailed
-from ukemi.torch.replica import Checkpoint, NoiseAverages, Replica, StateError, pack, unpack
+from ukemi.torch.replica import NoiseAverages, Replica, StateError, pack, unpack
 from ukemi.torch.script import SampleOrder, Task, load_script, peer_of
 from ukemi.torch.step import noise_of_replicas
 
@@ -123,7 +123,7 @@ class States(ScriptTest):
         flipped = whole[:70] + bytes((whole[70] ^ 1,)) + whole[71:]
         for damaged in (whole[:-1], whole[:40], flipped, b"", whole + b"x"):
             file.write_bytes(damaged)
-            with self.assertRaisesRegex(StateError, "checkpoint-1.ukemi"):
+            with self.assertRaisesRegex(InputError, "checkpoint-1.ukemi"):
                 Checkpoint.read(str(file))
         self.assertEqual([one.name for one in self.folder.glob("*tmp*")], [])
 

@@ -4,27 +4,7 @@ import json
 from typing import Any, Dict, Tuple
 
 from ukemi import _core
-from ukemi._core import InputError, codec_refusal
-
-_MASK = (1 << 64) - 1
-_PRIMES = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
-
-
-def bit_hash(data: bytes) -> int:
-    """64 bits over the bytes, as kernels/bit_hash.hpp takes them."""
-    first, second, third = _PRIMES
-    words = [len(data)]
-    whole = len(data) // 8 * 8
-    words += [int.from_bytes(data[at : at + 8], "little") for at in range(0, whole, 8)]
-    words.append(int.from_bytes(data[whole:], "little"))
-    value = third
-    for word in words:
-        value ^= (word * second) & _MASK
-        value = ((value << 27) | (value >> 37)) & _MASK
-        value = (value * first + third) & _MASK
-    value = ((value ^ (value >> 33)) * second) & _MASK
-    value = ((value ^ (value >> 29)) * third) & _MASK
-    return value ^ (value >> 32)
+from ukemi._core import InputError, bit_hash, codec_refusal
 
 
 class _Exact(float):

@@ -4,9 +4,7 @@ import copy
 import hashlib
 import io
 import json
-import os
 import struct
-import zlib
 from collections import Counter
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -16,9 +14,6 @@ from ukemi._core import add_noise, noise_scale
 from ukemi.torch.codec import CodecMemory
 from ukemi.torch.script import Task
 
-_MAGIC = b"\x8bUKM\r\n\x1a\n"
-_HEADER = struct.Struct("<8sIIQqqQQI")
-STATE_BYTES_MAX = (8 << 30) - 64
 
 
 class StateError(Exception):
@@ -336,73 +331,3 @@ class Replica:
 def _bytes_of(tensor: torch.Tensor) -> Any:
     row = tensor.detach().cpu().contiguous().reshape(-1)
     return memoryview(row.view(torch.uint8).numpy())
-
-
-class Checkpoint:
-    """A job's progress in a file of the form of kernels/checkpoint_file.hpp."""
-
-    def __init__(self, job: int, step: int, position: int, plan_version: int, state: bytes):
-        self.job = job
-        self.step = step
-        self.position = position
-        self.plan_version = plan_version
-        self.state = state
-
-    def write(self, file: str) -> int:
-        """Whole or not at all; returns the bytes. Raises OSError."""
-        if len(self.state) > STATE_BYTES_MAX:
-            raise OSError("a state of more than 8 GiB")
-        header = _HEADER.pack(
-            _MAGIC,
-            0x01020304,
-            1,
-            self.job,
-            self.step,
-            self.position,
-            self.plan_version,
-            len(self.state),
-            zlib.crc32(self.state),
-        )
-        header += struct.pack("<I", zlib.crc32(header))
-        # The coordinator sweeps what a process of this number has left.
-        beside = f"{file}.tmp-{os.getpid()}-0"
-        try:
-            with open(beside, "wb") as stream:
-                stream.write(header)
-                stream.write(self.state)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(beside, file)
-        except OSError:
-            if os.path.exists(beside):
-                os.unlink(beside)
-            raise
-        folder = os.open(os.path.dirname(file) or ".", os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-        return len(header) + len(self.state)
-
-    @staticmethod
-    def read(file: str) -> "Checkpoint":
-        """Raises StateError for a file that is none, or damaged."""
-        try:
-            with open(file, "rb") as stream:
-                data = stream.read(STATE_BYTES_MAX + 65)
-        except OSError as error:
-            raise StateError(f"{file}: cannot be read: {error.strerror}") from error
-        if len(data) < 64 or data[:8] != _MAGIC:
-            raise StateError(f"{file}: expected a checkpoint, found a file of another kind")
-        _, order, form, job, step, position, version, size, check = _HEADER.unpack(data[:60])
-        state = data[64:]
-        whole = (
-            order == 0x01020304
-            and form == 1
-            and data[60:64] == struct.pack("<I", zlib.crc32(data[:60]))
-            and size == len(state)
-            and check == zlib.crc32(state)
-        )
-        if not whole:
-            raise StateError(f"{file}: is damaged, or of another form")
-        return Checkpoint(job, step, position, version, state)

@@ -10,11 +10,12 @@ from typing import Any, Deque, Dict, Optional, Tuple
 
 import torch
 
+from ukemi._core import Checkpoint, InputError, bit_hash
 from ukemi.torch.group import Group, PeersFailed
 from ukemi.torch.link import ABORTED, Link, Order
 from ukemi.torch.messages import FRAME_BYTES_MAX, OUTCOMES, WORD
-from ukemi.torch.plan import Plan, PlanError, bit_hash
-from ukemi.torch.replica import STATE_BYTES_MAX, Checkpoint, Kept, Replica, StateError
+from ukemi.torch.plan import Plan, PlanError
+from ukemi.torch.replica import Kept, Replica, StateError
 from ukemi.torch.script import Task, load_script
 from ukemi.torch.step import PlansDiffer, TrainingStep
 
@@ -237,7 +238,7 @@ class Trainer:
             return
         group.broadcast(header, source, "state/header")
         step, position, size, code = _HEADER.unpack(header.numpy().tobytes())
-        if size > STATE_BYTES_MAX:
+        if size > Checkpoint.state_bytes_max:
             raise StateError("a state that is larger than any")
         row = torch.frombuffer(bytearray(state), dtype=torch.uint8) if gives else None
         if row is None:
@@ -262,7 +263,10 @@ class Trainer:
                 self._make()
             return 0, 0
         self._link.at("reading_checkpoint")
-        saved = Checkpoint.read(checkpoint)
+        try:
+            saved = Checkpoint.read(checkpoint)
+        except InputError as error:
+            raise StateError(str(error)) from error
         if saved.job != self._job:
             raise StateError(f"{checkpoint}: a checkpoint of another job")
         try:
@@ -410,7 +414,7 @@ class Trainer:
             size = Checkpoint(
                 self._job, self._step, self._position, version, self._replica.state()
             ).write(message.file)
-        except (OSError, StateError, MemoryError) as error:
+        except (OSError, InputError, StateError, MemoryError) as error:
             link.send("NotSaved", number=message.number, why=str(error))
             return
         link.send(
