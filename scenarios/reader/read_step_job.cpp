@@ -454,9 +454,12 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     }
     encode_gradients(config, model, entry);
     read_monitor(config, model, entry);
-    if (job.pair_model > Bytes{}) {
+    if (job.pair_model > Bytes{} || !job.servers.empty()) {
+        if (config.has("collective")) {
+            config.fail("collective", "these workers have no all-reduce: expected none");
+        }
         read_transport(config, true, entry);
-    } else if (job.servers.empty()) {
+    } else {
         const bool open = defaults.collective == cheapest_collective;
         read_collective(config, topology,
                         open ? usual_collective(topology, job.workers, cheapest_collective)

@@ -2,22 +2,23 @@
 //
 // Each worker, over and over: fetches all variables (a flow from each server), computes, and sends
 // each bucket of gradients to its server when it is ready; its update counts when the last has
-// arrived. A "step" is as many updates as there are workers: record k ends with update (k + 1) n.
-// Its parts are means of what the workers did in that time: `exchange` is fetching, and sending
-// that no computing hides. An update's staleness is the number of others that were applied since
-// its worker began to fetch.
+// arrived. `exchange` is fetching, and sending that no computing hides. An update's staleness is
+// the number of others that were applied since its worker began to fetch. Where the job has a
+// transport through the hosts, a connection to each server carries both, the server's thread adds
+// up what arrives, and variables and gradients are copied onto the GPU and from it.
 #pragma once
 
-#include <deque>
+#include <optional>
 #include <vector>
 
-#include "sim/step/step_player.hpp"
+#include "sim/step/host_transport.hpp"
+#include "sim/step/update_player.hpp"
 
 namespace ukemi::sim {
 
-class AsyncPlayer final : public StepPlayer {
+class AsyncPlayer final : public UpdatePlayer {
 public:
-    // The job has servers, and buckets that are placed on them; it has no input limit.
+    // The job has servers, and buckets that are placed on them.
     AsyncPlayer(StepHost& host, const StepJob& job, const StepOptions& options);
 
     void woken(std::uint64_t token, Instant now) override;
@@ -25,30 +26,22 @@ public:
 
 private:
     struct Worker {
-        bool computing = false;
-        Instant since;  // computing, or not
         std::size_t messages_left = 0;
         std::int64_t fetched_at = 0;  // updates that had been applied
-        std::int64_t updates = 0;
     };
 
-    void play_step(Instant begin) override;
-    void fetch(std::size_t rank, Instant now);
+    void begin_update(std::size_t rank, Instant now) override;
     void compute(std::size_t rank, Instant now);
     void computed(std::size_t rank, Instant now);
     void applied(std::size_t rank, Instant now);
-    // Adds what a worker has done since `since` to the sums, and to the trace.
-    void count(std::size_t rank, Instant now, const char* what);
+    Duration copy_time(Bytes bytes) const;  // between GPU and host
 
-    StragglerDraws draws_;
-    std::deque<std::vector<double>> factors_;  // of a worker's n-th update, by rank; the first...
-    std::int64_t factors_gone_ = 0;            // ...is of this one
-    std::vector<Bytes> held_;                  // by server
+    std::optional<HostTransport> there_;  // to servers, which add up what comes
+    std::optional<HostTransport> back_;
+    std::vector<Bytes> held_;                                 // by server
     std::vector<std::vector<PlacedCollective>> from_server_;  // by rank, by server
     std::vector<std::vector<PlacedCollective>> to_server_;
     std::vector<Worker> workers_;
-    std::int64_t applied_ = 0;
-    StepParts sums_;
 };
 
 }  // namespace ukemi::sim

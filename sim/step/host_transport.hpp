@@ -3,7 +3,8 @@
 // A gradient is copied from the device into a buffer of the host and back; between ranks it goes
 // from socket to socket, over connections that carry less than the wire, and one thread of each
 // rank adds up half of what arrives in an all-reduce, a part after it has come. So a connection
-// moves 1/(1/connection + 1/(2 sum)), within a machine 1/(1/memory + 1/(2 sum)).
+// moves 1/(1/connection + 1/(2 sum)), within a machine 1/(1/memory + 1/(2 sum)). Of what goes to a
+// parameter server and comes back, a thread of the server adds up half, too: what goes there.
 #pragma once
 
 #include <compare>
@@ -16,6 +17,8 @@ namespace ukemi::sim {
 
 // Bytes a second.
 struct HostTransport {
+    static constexpr double unbounded = 1e15;
+
     // What one TCP connection carries. Open MPI before 3.0 has buffers of 128 KiB, with which its
     // FAQ on TCP (question 15) sees 5 Gbit/s on 10 Gbit/s and faster networks.
     double connection = 0.625e9;
@@ -26,7 +29,9 @@ struct HostTransport {
     double device = 12e9;          // to and from the GPU: NCCL's topo.h, PCIe 3 x16
     std::int32_t round_trips = 1;  // before each transfer: a rendezvous
 
-    double copy_s_per_byte() const { return 2 / device + 2 / buffer; }
+    // From the GPU and onto it again; through the buffer, too.
+    double device_s_per_byte() const { return 2 / device; }
+    double copy_s_per_byte() const { return device_s_per_byte() + 2 / buffer; }
     // Of what passes between two ranks.
     double rate(bool within_machine) const {
         return 1 / (1 / (within_machine ? memory : connection) + 0.5 / sum);

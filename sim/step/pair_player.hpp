@@ -4,21 +4,19 @@
 // and once it has both, averages, updates, and copies its model to its host, from where others take
 // it. Who is asked does not stop for that. A model goes from host to host, over one connection, and
 // over the bus of the GPU that asked for it: at the job's transport, or, without one, as fast as
-// the wire. A "step" is as many updates as there are workers, as of AsyncPlayer; `exchange` is
-// waiting for the other's model, and copying one's own.
+// the wire. `exchange` is waiting for the other's model, and copying one's own.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
-#include "sim/step/step_player.hpp"
+#include "sim/step/update_player.hpp"
 
 namespace ukemi::sim {
 
-class PairPlayer final : public StepPlayer {
+class PairPlayer final : public UpdatePlayer {
 public:
     // The job has a pair_model, two workers at least, and no input limit.
     PairPlayer(StepHost& host, const StepJob& job, const StepOptions& options);
@@ -27,29 +25,14 @@ public:
     void arrived(std::uint64_t token, Instant now) override;
 
 private:
-    struct Worker {
-        bool computing = false;
-        bool fetching = false;
-        Instant since;  // computing, or not
-        std::int64_t updates = 0;
-    };
-
-    void play_step(Instant begin) override;
-    void begin_update(std::size_t rank, Instant now);
-    void updated(std::size_t rank, Instant now);
-    void count(std::size_t rank, Instant now);
+    void begin_update(std::size_t rank, Instant now) override;
     const PlacedCollective& between(std::size_t from, std::size_t to);
 
-    StragglerDraws draws_;
-    std::deque<std::vector<double>> factors_;  // of a worker's n-th update, by rank; the first...
-    std::int64_t factors_gone_ = 0;            // ...is of this one
     RandomStream partners_;
     HostTransport hosts_;
     Duration copy_;  // of a model between GPU and host
     std::map<std::pair<std::size_t, std::size_t>, PlacedCollective> placed_;
-    std::vector<Worker> workers_;
-    std::int64_t updates_ = 0;
-    StepParts sums_;
+    std::vector<bool> fetching_;  // by rank
 };
 
 }  // namespace ukemi::sim

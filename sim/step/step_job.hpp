@@ -79,7 +79,7 @@ struct StepJob {
     bool nccl_ring_only = false;  // of its all-reduces, NCCL's have no trees (NcclPlace)
     bool nccl = false;  // instead: all-reduces and gathers of gradients take as long as NCCL's
     std::int32_t per_host = 0;           // of the collective
-    std::optional<HostTransport> hosts;  // all-reduces go through host memory
+    std::optional<HostTransport> hosts;  // gradients, or models, go through host memory
     Stragglers stragglers;
     InputSupply input;
     Validation validation;

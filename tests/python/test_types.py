@@ -30,7 +30,7 @@ class Types(ScratchTest):
                 continue
             for member in dir(one):
                 if not member.startswith("__"):
-                    self.assertIn(f"def {member}(", stubs, f"{name}.{member}")
+                    self.assertRegex(stubs, rf"(?m)^    (def {member}\(|{member}:)", f"{name}.{member}")
         for name in dir(ukemi.Decision()):
             if not name.startswith("__"):
                 self.assertIn(f"        {name}: ", stubs)

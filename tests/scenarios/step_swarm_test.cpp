@@ -176,6 +176,7 @@ private:
                 job["servers"]["separate"] = true;
                 job["servers"]["count"] = 1;
             }
+            if (random_.chance(0.3)) job["transport"] = "host";
         }
     }
 

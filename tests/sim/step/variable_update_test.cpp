@@ -125,6 +125,35 @@ TEST_CASE("variable update: of n equal asynchronous workers each is n - 1 update
     CHECK(seconds_a_step == Approx(0.090 + 2 * 100e6 / alone.bandwidth()).epsilon(0.002));
 }
 
+TEST_CASE("variable update: through the hosts each worker has a connection to each server",
+          "[variable_update][transport]") {
+    sim::HostTransport hosts;
+    hosts.connection = 0.1e9;  // four of them are slower than the server's wire
+    hosts.sum = sim::HostTransport::unbounded;
+    hosts.device = 10e9;
+    hosts.round_trips = 0;
+    Served served("p3.2xlarge", 5, 4, 1);
+    served.job.hosts = hosts;
+    served.job.launch.copy_s_per_byte = hosts.device_s_per_byte();
+    // Both buckets are copied at once, and share the connection there and back.
+    CHECK(sending_s(served.run()) == Approx(2 * 100e6 / 0.1e9 + 2 * 50e6 / 10e9).epsilon(0.001));
+    served.job.hosts->sum = 0.1e9;  // what comes is added up in series with the connection
+    CHECK(sending_s(served.run()) == Approx(3 * 100e6 / 0.1e9 + 2 * 50e6 / 10e9).epsilon(0.001));
+
+    Served alone("p3.2xlarge", 2, 1, 1);
+    alone.job.asynchronous = true;
+    alone.job.hosts = hosts;
+    const auto step_s = [&] {
+        const sim::JobSteps own = alone.run();
+        return to_seconds(own.steps.back().end - own.steps.back().begin);
+    };
+    // Fetched and copied onto the GPU, computed, copied from it by the bucket, sent.
+    const double copies_s = (100e6 + 50e6) / 10e9;
+    CHECK(step_s() == Approx(0.090 + 2 * 100e6 / 0.1e9 + copies_s).epsilon(0.001));
+    alone.job.hosts->sum = 0.1e9;
+    CHECK(step_s() == Approx(0.090 + 3 * 100e6 / 0.1e9 + copies_s).epsilon(0.001));
+}
+
 TEST_CASE("variable update: an asynchronous job that has ended leaves the links to others",
           "[variable_update]") {
     Served served("p3.2xlarge", 5, 4, 1);
