@@ -130,7 +130,7 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
             "  through the hosts: {:.3g} GB/s a connection, {:.3g} in a machine, {:.3g} ms of "
             "copies\n",
             job.hosts->rate(false) / 1e9, job.hosts->rate(true) / 1e9,
-            1e3 * job.hosts->copy_s_per_byte() * static_cast<double>(entry.gradient.raw()));
+            1e3 * job.launch.copy_s_per_byte * static_cast<double>(entry.gradient.raw()));
     }
     if (entry.coded.message > Bytes{}) print_codec(entry);
     if (!job.servers.empty()) {

@@ -64,9 +64,9 @@ void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
         config.fail("transport", "is for whole gradients of models that are not cut");
     }
     job.hosts = hosts;
-    // What goes to servers goes by the tensor.
-    job.launch.copy_s_per_byte =
-        job.servers.empty() ? hosts.copy_s_per_byte() : hosts.device_s_per_byte();
+    // What goes to servers or to a partner does not travel in a buffer with others.
+    const bool fused = job.servers.empty() && job.pair_model == Bytes{};
+    job.launch.copy_s_per_byte = fused ? hosts.copy_s_per_byte() : hosts.device_s_per_byte();
 }
 
 std::string_view usual_collective(const sim::Topology& topology,
