@@ -39,13 +39,18 @@ public:
         words.insert(words.end(), more.begin(), more.end());
         return start(hosts.here(), words);
     }
-    // On a host whose clock is wrong by so much.
-    std::unique_ptr<RunningProgram> agent(int host, std::int64_t skew_s = 0) const {
+    // On a host whose clock is wrong by so much; `finds`: how it finds the coordinator.
+    std::unique_ptr<RunningProgram> agent(int host, std::int64_t skew_s = 0,
+                                          const std::vector<std::string>& finds = {
+                                              "--join", hub_address}) const {
         std::vector<std::string> words = hosts.on(host);
         words.insert(words.end(), {"/usr/bin/env", "LD_PRELOAD=" UKEMI_SKEWED_CLOCK,
                                    fmt::format("UKEMI_TEST_SKEW_S={}", skew_s)});
-        return start(words, {"agent", "--join", hub_address, "--secret-file", "secret", "--name",
-                             fmt::format("host {}", host), "--slots", "2"});
+        std::vector<std::string> command{
+            "agent", "--secret-file", "secret", "--name", fmt::format("host {}", host), "--slots",
+            "2"};
+        command.insert(command.end(), finds.begin(), finds.end());
+        return start(words, command);
     }
     std::string weights(const std::string& out) const {
         std::vector<std::filesystem::path> found;
