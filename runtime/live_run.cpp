@@ -181,6 +181,13 @@ LiveSetup live_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     return live;
 }
 
+// It could not live through its past. What it did is nothing, and its term is free again.
+bool is_refused(const LiveTrainer* trainer, const LiveSetup& live) {
+    if (trainer == nullptr || !trainer->relives()) return false;
+    live.journal->withdraw();
+    return true;
+}
+
 // Whatever broke the run off: its workers are still there.
 void keep_model(LiveTrainer& trainer, LiveRecord& record) {
     try {
@@ -298,7 +305,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     try {
         result = world.run();
     } catch (const std::exception& error) {
-        if (live_run.record.steps.empty() || (trainer != nullptr && trainer->relives())) throw;
+        if (is_refused(trainer, live) || live_run.record.steps.empty()) throw;
         live_run.failure = std::current_exception();
         live_run.record.stopped = error.what();
         keep_model(*trainer, live_run.record);

@@ -95,6 +95,8 @@ struct LiveSetup {
     RunJournal* journal = nullptr;
     RunPast* past = nullptr;
     std::chrono::nanoseconds passed{};  // of wall time, since the run began
+    // With a past: it has been lived through, and nobody has heard of this coordinator yet.
+    std::function<void()> on_past_relived;
     // Why another coordinator has the run by now, if one has.
     std::function<std::optional<std::string>()> lost_to;
     // What else is to be said on the way, once each.
@@ -202,6 +204,7 @@ private:
         if (!absent_) std::forward<Order>(order)(crew_);
     }
     bool relive();
+    void end_past();
     void relive(const Took& record);
     void relive(const SetOut& record);
     void relive(const WentOn&) {}
