@@ -194,6 +194,7 @@ void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options)
             fmt::format("the run gave up before step {}, and the work is not done\n", done));
     }
     if (record.last_checkpoint.empty()) {
+        if (record.failed && done == 0) return;  // that says it all
         say_on_the_way("no model is saved: the work would begin anew\n");
         return;
     }
@@ -312,7 +313,7 @@ void train(const TrainOptions& options) {
     progress(live.record);
     say_how_it_ended(live, options);  // before anything else can fail
     const bool ends_here = lease && !live.record.replaced;
-    if (live.interrupted && live.record.steps.empty()) {
+    if ((live.interrupted || live.record.failed) && live.record.steps.empty()) {
         if (ends_here) end_run(*lease, live_options.folder);
         throw ExitWith{exit_machine_failed};
     }

@@ -327,7 +327,7 @@ void LiveTrainer::take(const WorkerDied& event, Instant at) {
     note_incident(at, fmt::format("worker {}: {}", index_of(event.worker), event.why));
     if (!event.host_gone) deaths_.died(event.worker);
     if (deaths_.hopeless()) {
-        stop_because(
+        fail_because(
             fmt::format("{} workers in a row died, and nothing was won between; the last: {}",
                         deaths_.row(), event.why));
     }
@@ -405,7 +405,7 @@ void LiveTrainer::take(const TransitionFailed& event, Instant) {
     // After a death the World forms another group. Without one nothing would ever change.
     if (member_died_) return;
     group_ = group_ == Group::agreeing ? Group::held : Group::none;
-    stop_because(fmt::format("no group could be formed: {}", event.why));
+    fail_because(fmt::format("no group could be formed: {}", event.why));
 }
 
 void LiveTrainer::take(const CheckpointSaved& event, Instant at) {

@@ -71,6 +71,7 @@ struct LiveRecord {
     std::filesystem::path last_checkpoint;
     std::int64_t last_saved_step = 0;  // it holds all steps before this one
     std::string stopped;               // why the run was ended from outside the World; mostly empty
+    bool failed = false;               // and that was: nobody could train
     bool replaced = false;             // another coordinator has the run by now
     std::uint64_t digest = 0;          // of the replica when a group was last formed
     std::int64_t torn_steps = 0;
@@ -226,6 +227,7 @@ private:
 
     // Ending before the work is done (live_stop.cpp).
     void stop_because(const std::string& why);
+    void fail_because(const std::string& why);
     bool must_stop();
     std::chrono::milliseconds told_to_stop();
     void mind_lease();
