@@ -296,6 +296,7 @@ void train(const TrainOptions& options) {
     live_options.resume_from = resumed_checkpoint(options, lease && lease->is_successor());
     set_limits(options, live_options);
     live_options.time_scale = options.time_scale;
+    live_options.link_steps = options.link_steps;
     live_options.keep = {true, true, true, options.log_events};
     runtime::NoticeWatch notices(std::move(notice_sources));
     live_options.host_loss = [&notices] { return notices.loss(); };
@@ -378,6 +379,12 @@ void add_train(CLI::App& app) {
         "and the run saves and ends --stop-within before that moment: aws, azure, gce, "
         "file:PATH, command:PROGRAM, sigterm:SECONDS, one or several (ukemi list notices)");
     add_agent_options(*command, *options);
+    command
+        ->add_option("--measure-links", options->link_steps,
+                     "measure round trips and bandwidth between the workers' hosts when a group "
+                     "begins and every so many steps; 0: never (default: 100 if a policy looks at "
+                     "them, else never)")
+        ->check(CLI::Range(0, 1'000'000'000));
     command
         ->add_option("--budget", options->budget_usd,
                      "USD: the run saves and ends before its machines have cost so much")

@@ -68,6 +68,13 @@ void LiveTrainer::observe(policies::Observation& seen) const {
         seen.worker_views.push_back(view);
     }
     std::ranges::sort(seen.worker_views, {}, &policies::WorkerView::instance);
+    seen.links.clear();
+    const auto hosts = static_cast<std::size_t>(hosts_);
+    if (record_->links.size() < hosts * (hosts - 1) / 2) return;  // not yet all of them
+    for (const auto& [ends, link] : record_->links) {
+        seen.links.push_back({ends.first, ends.second, clock_.scaled(link.round_trip),
+                              link.bytes_per_second / setup_.time_scale});
+    }
 }
 
 // ---- boundaries -------------------------------------------------------------------------------
@@ -350,6 +357,7 @@ void LiveTrainer::take(const StepDone& event, Instant at) {
         last_step_at_ = at;
     }
     last_report_ = event.report;
+    note_links(event.report, at);
     record_->steps.push_back(
         {event.step, stepping_workers_, stepping_learners_, event.position, at, event.report});
 }
@@ -377,6 +385,10 @@ void LiveTrainer::take(const GroupEntered& event, Instant at) {
                                     event.rendezvous, event.state_transfer, event.total,
                                     event.exchange});
     record_->digest = event.digest;
+    if (event.group_changed) {
+        hosts_ = 0;
+        record_->links.clear();
+    }
     const bool agreed = group_ == Group::agreeing;
     if (!agreed) {
         note_common_steps(event);

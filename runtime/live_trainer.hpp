@@ -6,6 +6,7 @@
 // meanwhile the group is not at a boundary. All of it runs on the World's one thread, in wait().
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <deque>
 #include <filesystem>
@@ -65,6 +66,14 @@ struct LiveRecord {
         Dollars cost;  // of what was held meanwhile; its time is of the cause «transition»
     };
     std::vector<Takeover> takeovers;
+    struct Link {  // between two hosts of the present group, as it was measured last
+        std::array<InstanceId, 2> workers{};  // who measured it, one on each
+        Instant at;
+        std::chrono::nanoseconds round_trip{};
+        double bytes_per_second = 0;
+        std::int64_t times = 0;  // that it was measured, in this group
+    };
+    std::map<std::pair<std::int32_t, std::int32_t>, Link> links;  // by hosts, the lower first
     // How many of these were there when this coordinator took over.
     std::size_t incidents_before = 0;
     std::size_t agents_before = 0;
@@ -192,6 +201,7 @@ private:
     void take_provided(const AgentJoined& event, Instant at);
     bool take_reports();  // false: an event of the queue is due before the next report
     void note_common_steps(const GroupEntered& event);
+    void note_links(const kernels::StepReport& report, Instant at);
     void note_incident(Instant at, const std::string& what);
     void start_those_due();
     void take_place_of_absent(const AgentJoined& event);
@@ -289,6 +299,7 @@ private:
     LiveDeaths deaths_;
     std::map<InstanceId, LiveClock::Wall::time_point> to_start_;  // not before then
     kernels::StepReport last_report_;
+    std::int32_t hosts_ = 0;  // of the present group, after its first step
 
     bool relives_ = false;  // the run's past
     bool absent_ = false;   // this coordinator: nobody hears what it orders

@@ -26,10 +26,21 @@ public:
     }
     const std::filesystem::path& folder() const { return scratch_.path(); }
 
-    std::unique_ptr<RunningProgram> train_on(const std::string& on, const std::string& out) const {
-        return start(hosts.here(), {"train", "s.json", "--time-scale", "100", "--address",
-                                    "10.77.0.1", "--out", out, "--remote-shell", "./shell",
-                                    "--remote-program", UKEMI_BINARY, "--hosts", on});
+    std::unique_ptr<RunningProgram> train_on(const std::string& on, const std::string& out,
+                                             const std::vector<std::string>& more = {}) const {
+        std::vector<std::string> words{"train", "s.json", "--time-scale", "100", "--out", out};
+        const auto there = on_hosts(on);
+        words.insert(words.end(), there.begin(), there.end());
+        words.insert(words.end(), more.begin(), more.end());
+        return start(hosts.here(), words);
+    }
+    std::unique_ptr<RunningProgram> calibrate_on(const std::string& on,
+                                                 const std::vector<std::string>& more) const {
+        std::vector<std::string> words{"calibrate", "s.json"};
+        const auto there = on_hosts(on);
+        words.insert(words.end(), there.begin(), there.end());
+        words.insert(words.end(), more.begin(), more.end());
+        return start(hosts.here(), words);
     }
     std::unique_ptr<RunningProgram> train_by_agents(
         const std::string& out, const std::vector<std::string>& more = {}) const {
@@ -77,6 +88,10 @@ public:
     NetworkHosts hosts;
 
 private:
+    static std::vector<std::string> on_hosts(const std::string& on) {
+        return {"--address", "10.77.0.1", "--remote-shell",   "./shell",
+                "--hosts",   on,          "--remote-program", UKEMI_BINARY};
+    }
     std::unique_ptr<RunningProgram> start(std::vector<std::string> words,
                                           const std::vector<std::string>& command) const {
         words.emplace_back(UKEMI_BINARY);
