@@ -194,6 +194,7 @@ void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options)
             fmt::format("the run gave up before step {}, and the work is not done\n", done));
     }
     if (record.last_checkpoint.empty()) {
+        if (record.failed && done == 0) return;  // that says it all
         say_on_the_way("no model is saved: the work would begin anew\n");
         return;
     }
@@ -295,6 +296,7 @@ void train(const TrainOptions& options) {
     live_options.resume_from = resumed_checkpoint(options, lease && lease->is_successor());
     set_limits(options, live_options);
     live_options.time_scale = options.time_scale;
+    live_options.link_steps = options.link_steps;
     live_options.keep = {true, true, true, options.log_events};
     runtime::NoticeWatch notices(std::move(notice_sources));
     live_options.host_loss = [&notices] { return notices.loss(); };
@@ -312,7 +314,7 @@ void train(const TrainOptions& options) {
     progress(live.record);
     say_how_it_ended(live, options);  // before anything else can fail
     const bool ends_here = lease && !live.record.replaced;
-    if (live.interrupted && live.record.steps.empty()) {
+    if ((live.interrupted || live.record.failed) && live.record.steps.empty()) {
         if (ends_here) end_run(*lease, live_options.folder);
         throw ExitWith{exit_machine_failed};
     }
@@ -377,6 +379,12 @@ void add_train(CLI::App& app) {
         "and the run saves and ends --stop-within before that moment: aws, azure, gce, "
         "file:PATH, command:PROGRAM, sigterm:SECONDS, one or several (ukemi list notices)");
     add_agent_options(*command, *options);
+    command
+        ->add_option("--measure-links", options->link_steps,
+                     "measure round trips and bandwidth between the workers' hosts when a group "
+                     "begins and every so many steps; 0: never (default: 100 if a policy looks at "
+                     "them, else never)")
+        ->check(CLI::Range(0, 1'000'000'000));
     command
         ->add_option("--budget", options->budget_usd,
                      "USD: the run saves and ends before its machines have cost so much")

@@ -27,6 +27,7 @@ struct TrainOptions {
     std::string agents;
     std::filesystem::path secret_file;
     bool ranks = false;
+    std::optional<std::int64_t> link_steps;
     std::string rendezvous;
     std::filesystem::path redis_password_file;
     std::string provider;

@@ -16,7 +16,11 @@ namespace ukemi::kernels {
 // and a ring where they have not; with one host, or one rank on each, it is what it is among so
 // many ranks. Where hosts are uneven, `hierarchical` is one ring and stars have one host.
 // training_refusal must be empty.
+//
+// A tree of as many hosts as there are (Plan::tree) goes before the collective: sums go up from
+// host to host and down again, on each through its first rank. One of other hosts is passed over.
 Schedule schedule_on_hosts(policies::Collective algorithm, std::int32_t ranks,
-                           std::span<const std::int32_t> hosts);
+                           std::span<const std::int32_t> hosts,
+                           std::span<const std::int32_t> tree = {});
 
 }  // namespace ukemi::kernels

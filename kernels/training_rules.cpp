@@ -15,6 +15,7 @@
 #include "base/rng.hpp"
 #include "kernels/codec.hpp"
 #include "kernels/schedule.hpp"
+#include "policies/plan_fields.hpp"
 
 namespace ukemi::kernels {
 
@@ -88,6 +89,7 @@ std::string training_refusal(const policies::Plan& plan, int workers) {
         return fmt::format("a step has from 1 to {} samples, not {}", samples_max, samples);
     }
     if (!std::isfinite(plan.learning_rate)) return "the learning rate is not a number";
+    if (!policies::plan_values::tree(plan.tree)) return "a tree of hosts that has a circle";
     return schedule_refusal(plan.collective, workers);
 }
 

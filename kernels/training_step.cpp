@@ -17,6 +17,7 @@
 #include "kernels/host_schedule.hpp"
 #include "kernels/launcher.hpp"
 #include "kernels/learners/learner_group.hpp"
+#include "kernels/link_probe.hpp"
 
 namespace ukemi::kernels {
 namespace {
@@ -120,7 +121,8 @@ struct TrainingStep::State {
           workspace(of_model.make_workspace()),
           buckets(make_buckets(of_model.tensors(), with_settings.bucket_bytes)),
           gradient(of_model.parameter_count()),
-          learners(with_learners) {
+          learners(with_learners),
+          links(with_peers, with_settings.link_steps) {
         if (members.size > 1) {
             launcher.emplace(
                 peers, LaunchSettings{.coordinated = settings.launch == LaunchMode::coordinated});
@@ -141,6 +143,8 @@ struct TrainingStep::State {
         StepWord word;
     };
 
+    void take_schedule(const policies::Plan& plan);
+    Outcome measure_links(Run& run);
     Outcome find_weights(const Replica& replica, Run& run);
     void begin_averaging(const Replica& replica, Run& run);
     void begin_pairing(Run& run);
@@ -172,11 +176,32 @@ struct TrainingStep::State {
     std::vector<float> restarted;  // the common model of a restart
     LearnerGroup* learners;
     std::unique_ptr<LearnerGroup> own_learners;
+    LinkProbe links;
     std::optional<policies::Collective> scheduled;
+    std::vector<std::int32_t> scheduled_tree;
     Schedule schedule;
     std::unique_ptr<EncodedExchange> encoded;  // of the last codec
     std::optional<Launcher> launcher;          // destroyed first: it waits for what uses the rest
 };
+
+void TrainingStep::State::take_schedule(const policies::Plan& plan) {
+    if (scheduled == plan.collective && scheduled_tree == plan.tree) return;
+    schedule = schedule_on_hosts(plan.collective, members.size, peers.hosts(), plan.tree);
+    scheduled = plan.collective;
+    scheduled_tree = plan.tree;
+}
+
+// No part of the step's times.
+Outcome TrainingStep::State::measure_links(Run& run) {
+    run.word.host = links.host();
+    std::optional<LinkProbe::Met> met;
+    const Outcome outcome = links.before_step(run.step, met);
+    if (outcome != Outcome::ok || !met) return outcome;
+    run.word.link_host = met->host;
+    run.word.link_round_trip_ns = met->speed.round_trip_ns;
+    run.word.link_bytes_per_second = met->speed.bytes_per_second;
+    return outcome;
+}
 
 // A restart's model is kept beside the replica until the step is certain.
 Outcome TrainingStep::State::find_weights(const Replica& replica, Run& run) {
@@ -425,28 +450,28 @@ StepResult TrainingStep::run(Replica& replica, const policies::Plan& plan,
     const Membership& members = state.members;
     INVARIANT(training_refusal(plan, members.size).empty());
     INVARIANT(replica.size() == state.gradient.size());
-    if (state.scheduled != plan.collective) {
-        state.schedule = schedule_on_hosts(plan.collective, members.size, state.peers.hosts());
-        state.scheduled = plan.collective;
-    }
+    state.take_schedule(plan);
     const auto failed = [&](Outcome outcome) {
         return StepResult{.outcome = outcome, .report = {}, .suspect = state.peers.suspect()};
     };
 
-    const auto begun = StepClock::now();
     State::Run run(plan, step);
     run.samples = policies::samples_per_step(plan, members.size);
     const Share share = share_of(run.samples, members.rank, members.size);
-    if (!learners_average(plan)) {
-        state.samples.resize(static_cast<std::size_t>(share.count));
-        state.order.fill(position + share.begin, state.samples);
-    }
     run.word = {.plan_version = index_of(plan.version),
                 .plan_digest = plan_digest,
                 .step = step,
                 .wants_hold = hold_seen,
                 .rank = static_cast<std::uint32_t>(members.rank),
                 .samples = share.count};
+    if (const Outcome outcome = state.measure_links(run); outcome != Outcome::ok) {
+        return failed(outcome);
+    }
+    const auto begun = StepClock::now();
+    if (!learners_average(plan)) {
+        state.samples.resize(static_cast<std::size_t>(share.count));
+        state.order.fill(position + share.begin, state.samples);
+    }
     const auto ready = StepClock::now();
     if (const Outcome outcome = state.find_weights(replica, run); outcome != Outcome::ok) {
         return failed(outcome);

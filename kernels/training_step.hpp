@@ -40,6 +40,11 @@ struct StepWord {
     std::int64_t sent_bytes = 0;  // of its messages: what it handed in to be exchanged
     double codec_lost = 0;   // |p − what of p arrived|², p = its gradient + what it had kept
     double codec_whole = 0;  // |p|²
+    std::int32_t host = 0;   // of this rank, as Communicator::hosts has it
+    // What this rank has measured before this step (link_probe.hpp), if it has: round_trip > 0.
+    std::int32_t link_host = 0;  // to whom
+    std::int64_t link_round_trip_ns = 0;
+    double link_bytes_per_second = 0;
 };
 
 struct StepReport {
@@ -71,6 +76,9 @@ struct StepSettings {
     std::uint64_t seed = 0;      // of the sample order, of the pairs and of codecs' draws
     bool error_feedback = true;  // where the codec contracts
     double noise_smoothing = noise_smoothing_kungfu;
+    // Links between hosts are measured in the first steps of a group and again from each of so many
+    // on; 0: never. Not part of what is trained.
+    std::int64_t link_steps = 0;
 };
 
 struct StepResult {

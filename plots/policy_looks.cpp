@@ -39,7 +39,9 @@ constexpr std::string_view shipped[] = {
     // what is sent
     "accordion", "adaptive_codec", "interference_switch", "topology_by_size", "measured_collective",
     // a fleet in parts
-    "fleet_progress", "morph_pipelines"};
+    "fleet_progress", "morph_pipelines",
+    // live workers of several hosts
+    "latency_tree"};
 
 std::string_view table_name(std::string_view policy) {
     constexpr std::string_view begin = "checkpoint_";

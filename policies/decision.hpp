@@ -58,6 +58,7 @@ struct Decision {
     std::optional<Duration> checkpoint_interval;  // never_checkpoint: none
     std::optional<bool> checkpoint_on_notice;
     std::optional<std::vector<InstanceId>> replaced;  // takes the place of the Plan's list
+    std::optional<std::vector<std::int32_t>> tree;    // of hosts; empty: none any more
 
     // Not knobs.
     std::optional<Duration> ask_again_in;  // besides the usual triggers; at least 1 ns

@@ -18,6 +18,7 @@ struct PolicyTraits {
     std::int64_t every_steps = 1;
     bool looks_at_ages = false;
     bool looks_at_workers = false;
+    bool looks_at_links = false;
 };
 
 // A Decision only looks at its reason: the same words, for the life of the program, from any
@@ -38,6 +39,7 @@ public:
     std::int64_t every_steps() const final { return traits_.every_steps; }
     bool looks_at_ages() const final { return traits_.looks_at_ages; }
     bool looks_at_workers() const final { return traits_.looks_at_workers; }
+    bool looks_at_links() const final { return traits_.looks_at_links; }
 
     Decision before_train(const PolicyView& view) final { return ask(Hook::before_train, view); }
     Decision before_epoch(const PolicyView& view) final { return ask(Hook::before_epoch, view); }

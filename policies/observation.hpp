@@ -93,6 +93,16 @@ struct ExchangeView {
     friend bool operator==(const ExchangeView&, const ExchangeView&) = default;
 };
 
+// What is between two hosts of the group, measured by its workers. Hosts are numbered as their
+// lowest ranks come.
+struct LinkView {
+    std::int32_t host = 0;  // the lower number
+    std::int32_t other = 0;
+    Duration round_trip;          // of a few bytes
+    double bytes_per_second = 0;  // one way, while as much goes the other way
+    friend bool operator==(const LinkView&, const LinkView&) = default;
+};
+
 struct Observation {
     Instant now;
     Duration decision_interval;  // how often policies are asked by the clock; zero: on events only
@@ -116,6 +126,9 @@ struct Observation {
     GradientStatistics gradient;
     ExchangeView exchange;
     std::vector<WorkerView> worker_views;
+    // Of every two hosts of the present group, sorted; empty until all are measured, with one host,
+    // and unless a policy looks at them (Policy::looks_at_links).
+    std::vector<LinkView> links;
 
     // The market, by the world.
     std::int32_t spot_held = 0;

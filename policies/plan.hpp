@@ -92,6 +92,10 @@ struct Plan {
     // Machines to be given back as soon as others are there in their places; ascending. Those that
     // are gone already say nothing.
     std::vector<InstanceId> replaced;
+    // The tree over hosts that carries the collective in its own way's place: the parent of each,
+    // numbered as Observation::links has them; host 0 is the root, and its own. Empty: no tree. A
+    // group of another number of hosts goes by the collective.
+    std::vector<std::int32_t> tree;
 
     friend bool operator==(const Plan&, const Plan&) = default;
 };

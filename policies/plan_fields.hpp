@@ -63,6 +63,8 @@ inline bool whole_layout(const Layout& value) {
     return value.data >= 1 && value.pipeline >= 1 && value.tensor >= 1;
 }
 bool ascending(const std::vector<InstanceId>& ids);
+// Host 0 is its own parent, and every way up ends there; or there is none.
+bool tree(const std::vector<std::int32_t>& parents);
 
 }  // namespace plan_values
 
@@ -123,6 +125,8 @@ inline constexpr std::tuple plan_fields{
     plan_field("replaced", Knob::machines, &Plan::replaced, &Decision::replaced, Restarted::nothing,
                plan_values::ascending, "machines to replace that are not in ascending order",
                Written::unless_default),
+    plan_field("tree", Knob::collective, &Plan::tree, &Decision::tree, Restarted::segment,
+               plan_values::tree, "a tree of hosts that has a circle", Written::unless_default),
 };
 
 inline constexpr std::tuple decision_fields = std::tuple_cat(fleet_wishes, plan_fields);

@@ -100,6 +100,7 @@ public:
     // Observation::worker_views is filled in, also where nothing sets one worker apart from
     // another.
     virtual bool looks_at_workers() const { return false; }
+    virtual bool looks_at_links() const { return false; }  // Observation::links is filled in
 
     virtual Decision before_train(const PolicyView&) { return {}; }
     virtual Decision before_epoch(const PolicyView&) { return {}; }

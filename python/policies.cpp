@@ -76,6 +76,7 @@ policies::PolicyTraits traits_of(const py::object& self) {
     traits.every_steps = self.attr("every_steps").cast<std::int64_t>();
     traits.looks_at_ages = self.attr("looks_at_ages").cast<bool>();
     traits.looks_at_workers = self.attr("looks_at_workers").cast<bool>();
+    traits.looks_at_links = self.attr("looks_at_links").cast<bool>();
     return traits;
 }
 

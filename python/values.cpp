@@ -214,6 +214,7 @@ void bind_values(py::module_& module) {
     bind_record<policies::Notice>(module, "Notice", "A revocation that is announced.");
     bind_record<policies::WorkerView>(module, "WorkerView", "One worker's last step.");
     bind_record<policies::GradientStatistics>(module, "GradientStatistics", "Of the last step.");
+    bind_record<policies::LinkView>(module, "LinkView", "What is between two hosts.");
     bind_record<policies::ExchangeView>(module, "ExchangeView", "The last step's exchange.");
     bind_record<policies::FleetLine>(module, "FleetLine", "What is bought in one place.");
     bind_record<policies::Layout>(module, "Layout", "workers = data x pipeline x tensor.");

@@ -119,6 +119,7 @@ Record record_from(const nlohmann::json& object);
 // Numbers of a list that are no structs.
 void read_element(const char* key, const nlohmann::json& element, InstanceId& id);
 void read_element(const char* key, const nlohmann::json& element, Instant& moment);
+void read_element(const char* key, const nlohmann::json& element, std::int32_t& number);
 template <HasJsonTable Record>
 void read_element(const char*, const nlohmann::json& element, Record& record) {
     record = record_from<Record>(element);

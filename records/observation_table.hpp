@@ -67,6 +67,15 @@ static_assert(line_count(json_table<policies::ExchangeView>) ==
               member_count<policies::ExchangeView>());
 
 template <>
+inline constexpr std::tuple json_table<policies::LinkView>{
+    always("host", &policies::LinkView::host, ReadRange::not_negative),
+    always("other", &policies::LinkView::other, ReadRange::not_negative),
+    always("round_trip_ns", &policies::LinkView::round_trip, ReadRange::not_negative),
+    always("bytes_per_second", &policies::LinkView::bytes_per_second),
+};
+static_assert(line_count(json_table<policies::LinkView>) == member_count<policies::LinkView>());
+
+template <>
 inline constexpr std::tuple json_table<policies::Observation>{
     always("now_ns", &policies::Observation::now),
     always("phase", &policies::Observation::phase),
@@ -88,6 +97,7 @@ inline constexpr std::tuple json_table<policies::Observation>{
     unless_default("gradient", &policies::Observation::gradient),
     unless_default("exchange", &policies::Observation::exchange),
     unless_default("worker_views", &policies::Observation::worker_views),
+    unless_default("links", &policies::Observation::links),
     unless_default("spot_held", &policies::Observation::spot_held, ReadRange::not_negative),
     unless_default("on_demand_held", &policies::Observation::on_demand_held,
                    ReadRange::not_negative),

@@ -1,6 +1,7 @@
 #include "records/plan_json.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "records/plan_table.hpp"
@@ -31,6 +32,14 @@ void read_element(const char* key, const json& element, Instant& moment) {
         element.get<std::uint64_t>() <= static_cast<std::uint64_t>(json_time_max.raw());
     if (!fits) Fields::refuse(key, "moments that are not negative");
     moment = Instant::at(nanoseconds(element.get<std::int64_t>()));
+}
+
+void read_element(const char* key, const json& element, std::int32_t& number) {
+    const bool fits =
+        element.is_number_unsigned() &&
+        element.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int32_t>::max()};
+    if (!fits) Fields::refuse(key, "whole numbers that are not negative");
+    number = element.get<std::int32_t>();
 }
 
 json to_json(const policies::Plan& plan) {

@@ -12,9 +12,11 @@
 #include <span>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
+#include "kernels/link_probe.hpp"
 #include "kernels/training_spec.hpp"
 
 namespace ukemi::runtime {
@@ -121,18 +123,24 @@ void expect_not_interrupted(const CalibrationOptions& options) {
 class Measurement {
 public:
     Measurement(const scenarios::Scenario& scenario, const CalibrationOptions& options,
-                scenarios::LiveCosts& costs)
-        : plan_(scenario.job.plan), options_(options), costs_(costs), crew_(setup(scenario)) {}
+                scenarios::LiveCosts& costs, std::int64_t link_steps = 0)
+        : plan_(scenario.job.plan),
+          options_(options),
+          costs_(costs),
+          crew_(setup(scenario, link_steps)) {}
 
     // All at once, as a run does.
     void spawn(std::int32_t count) {
         const auto start = Wall::now();
+        spawn_unmeasured(count);
+        costs_.spawn[count].s.push_back(seconds_since(start));
+    }
+    void spawn_unmeasured(std::int32_t count) {
         for (std::int32_t more = 0; more < count; ++more) {
             ready_.push_back(InstanceId{next_id_++});
             crew_.spawn(ready_.back());
         }
         for (std::int32_t more = 0; more < count; ++more) wait<WorkerReady>();
-        costs_.spawn[count].s.push_back(seconds_since(start));
     }
 
     // The same group under the setting's Plan.
@@ -219,8 +227,9 @@ public:
     }
 
 private:
-    CrewSetup setup(const scenarios::Scenario& scenario) const {
+    CrewSetup setup(const scenarios::Scenario& scenario, std::int64_t link_steps) const {
         CrewSetup crew;
+        crew.link_steps = link_steps;
         crew.training = *scenario.training;
         crew.worker_program = options_.live.worker_program;
         crew.worker_arguments = options_.live.worker_arguments;
@@ -248,6 +257,22 @@ private:
         return entered_s;
     }
 
+    void note_links(const kernels::StepReport& report) {
+        for (const kernels::StepWord& word : report.words) {
+            if (word.link_round_trip_ns <= 0) continue;
+            scenarios::LinkCosts& link = link_between(word.host, word.link_host);
+            link.round_trip.s.push_back(static_cast<double>(word.link_round_trip_ns) * 1e-9);
+            link.mebibyte.s.push_back((1 << 20) / word.link_bytes_per_second);
+        }
+    }
+    scenarios::LinkCosts& link_between(std::int32_t host, std::int32_t other) {
+        for (scenarios::LinkCosts& link : costs_.links) {
+            if (link.host == host && link.other == other) return link;
+        }
+        costs_.links.push_back({host, other, {}, {}});
+        return costs_.links.back();
+    }
+
     void run_to(std::int64_t step) {
         crew_.run_until(step);
         while (step_ < step) step_ = wait<GroupHeld>().step;
@@ -266,6 +291,7 @@ private:
                 if (const auto* done = std::get_if<StepDone>(&event)) {
                     deadline = Wall::now() + patience;
                     last_done_ = done->at;
+                    note_links(done->report);
                     if (!first_done_) first_done_ = done->at;
                 }
                 if (std::holds_alternative<WorkerReady>(event)) ++ready_heard_;
@@ -379,6 +405,20 @@ void measure_once(const scenarios::Scenario& scenario, const CalibrationOptions&
     }
 }
 
+// By a group of its own, so that no step or change that is measured has a part of it.
+void measure_links(const scenarios::Scenario& scenario, const CalibrationOptions& options,
+                   scenarios::LiveCosts& costs) {
+    const auto hosts = static_cast<std::int32_t>(options.live.remote.hosts.size());
+    constexpr std::int64_t in_each_step = 1;
+    Measurement run(scenario, options, costs, in_each_step);
+    run.spawn_unmeasured(options.workers_max);
+    run.enter(options.workers_max);
+    run.stretch(options.stretches * std::max<std::int64_t>(kernels::link_rounds(hosts), 1));
+    std::ranges::sort(costs.links, {}, [](const scenarios::LinkCosts& link) {
+        return std::pair(link.host, link.other);
+    });
+}
+
 }  // namespace
 
 scenarios::LiveCosts measure_costs(const scenarios::Scenario& scenario,
@@ -403,6 +443,11 @@ scenarios::LiveCosts measure_costs(const scenarios::Scenario& scenario,
         tell("copies, collectives, codecs, monitors, checkpoints by size");
         costs.machine.add(kernels::measure_machine(*options.machine));
         expect_not_interrupted(options);
+    }
+    const bool scripted = !scenario.training->script.empty();
+    if (options.live.remote.hosts.size() > 1 && !scripted) {
+        if (options.on_progress) options.on_progress("links between the hosts");
+        measure_links(scenario, options, costs);
     }
     std::ranges::sort(costs.steps, {}, &scenarios::StepCosts::setting);
     return costs;

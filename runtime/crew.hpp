@@ -80,9 +80,10 @@ struct CrewSetup {
     bool scripts_by_relay = false;
     // Where agents join, which have a secret from their user: then only they start workers.
     std::optional<AgentDoor> agents;
-    std::vector<int> cores;     // who has place k runs on cores[k mod n]; empty: anywhere
-    bool allow_faults = false;  // tests: workers obey inject()
-    int wake = -1;              // poll() also returns when this descriptor can be read
+    std::vector<int> cores;       // who has place k runs on cores[k mod n]; empty: anywhere
+    std::int64_t link_steps = 0;  // between hosts (StepSettings)
+    bool allow_faults = false;    // tests: workers obey inject()
+    int wake = -1;                // poll() also returns when this descriptor can be read
 };
 
 // What poll() reports. Times are wall times, for measurement.

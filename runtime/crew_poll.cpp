@@ -178,7 +178,8 @@ void Crew::State::greet(Door::Guest guest, Moment now) {
     const CrewDeadlines& deadlines = setup.deadlines;
     const auto ns = [](std::chrono::nanoseconds time) { return std::int64_t{time.count()}; };
     tell(*id, Welcome{training, ns(deadlines.heartbeat), ns(deadlines.collective),
-                      ns(deadlines.transition), ns(deadlines.coordinator), setup.allow_faults});
+                      ns(deadlines.transition), ns(deadlines.coordinator), setup.allow_faults,
+                      setup.link_steps});
     if (setup.agents) introduce(*id);
 }
 

@@ -163,10 +163,21 @@ void resume(const std::filesystem::path& file, std::optional<std::size_t> parame
     live.resume_steps = saved.step;
 }
 
-LiveSetup live_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
-                     const LiveOptions& options) {
+constexpr std::int64_t link_steps_usual = 100;
+
+std::int64_t link_steps_of(const scenarios::PolicyList& list, const LiveOptions& options) {
+    if (options.link_steps) return *options.link_steps;
+    const auto made = scenarios::make_policies(list);
+    const bool looks =
+        std::ranges::any_of(made, [](const auto& policy) { return policy->looks_at_links(); });
+    return looks ? link_steps_usual : 0;
+}
+
+LiveSetup live_setup(const scenarios::Scenario& scenario, const scenarios::PolicyList& list,
+                     std::uint64_t seed, const LiveOptions& options) {
     LiveSetup live;
     live.crew = crew_setup(scenario, seed, options);
+    live.crew.link_steps = link_steps_of(list, options);
     live.time_scale = options.time_scale;
     live.stop_requests = options.stop_requests;
     live.stop_within = options.stop_within;
@@ -179,6 +190,13 @@ LiveSetup live_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     live.wall = options.wall;
     live.on_progress = options.on_progress;
     return live;
+}
+
+// It could not live through its past. What it did is nothing, and its term is free again.
+bool is_refused(const LiveTrainer* trainer, const LiveSetup& live) {
+    if (trainer == nullptr || !trainer->relives()) return false;
+    live.journal->withdraw();
+    return true;
 }
 
 // Whatever broke the run off: its workers are still there.
@@ -249,7 +267,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
                  const LiveOptions& options) {
     const sim::JobSpec job = live_job(scenario, market.data);
     const policies::Capabilities world_can = checked_capabilities(scenario, market, list, job);
-    LiveSetup live = live_setup(scenario, seed, options);
+    LiveSetup live = live_setup(scenario, list, seed, options);
     const sim::World* running = nullptr;
     live.budget = options.budget;
     live.spent_by = [&running](Instant now) { return running->spent_by(now); };
@@ -298,7 +316,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     try {
         result = world.run();
     } catch (const std::exception& error) {
-        if (live_run.record.steps.empty() || (trainer != nullptr && trainer->relives())) throw;
+        if (is_refused(trainer, live) || live_run.record.steps.empty()) throw;
         live_run.failure = std::current_exception();
         live_run.record.stopped = error.what();
         keep_model(*trainer, live_run.record);
@@ -392,6 +410,16 @@ std::string live_json(const LiveRecord& record) {
                                          {"term", one.term},
                                          {"gap_s", to_seconds(one.at - one.since)},
                                          {"cost_usd", to_dollars(one.cost)}});
+    }
+    document["links"] = nlohmann::ordered_json::array();
+    for (const auto& [hosts, link] : record.links) {
+        document["links"].push_back(
+            {{"hosts", {hosts.first, hosts.second}},
+             {"workers", {index_of(link.workers[0]), index_of(link.workers[1])}},
+             {"t_s", to_seconds(link.at.since_start())},
+             {"round_trip_wall_s", seconds_of(link.round_trip)},
+             {"bytes_per_wall_second", link.bytes_per_second},
+             {"times", link.times}});
     }
     document["incidents"] = record.incidents;
     document["agents"] = record.agents;

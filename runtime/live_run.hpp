@@ -33,6 +33,9 @@ struct LiveOptions {
     std::optional<AgentDoor> agents;
     std::optional<ProviderSetup> provider;  // of the agents' machines
     JobShare* share = nullptr;              // as in LiveSetup
+    // Every so many steps links between hosts are measured (StepSettings). Nothing: as often as
+    // suits policies that look at them, and never without one.
+    std::optional<std::int64_t> link_steps;
     std::function<void(const std::vector<std::string>&)> on_agents;
     std::function<void()> on_open;  // nothing refuses the run any more: agents may come
     std::function<std::optional<std::string>()> lost_to;

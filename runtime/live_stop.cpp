@@ -34,6 +34,11 @@ void LiveTrainer::stop_because(const std::string& why) {
     if (record_->stopped.empty()) record_->stopped = why;
 }
 
+void LiveTrainer::fail_because(const std::string& why) {
+    if (record_->stopped.empty()) record_->failed = true;
+    stop_because(why);
+}
+
 bool LiveTrainer::hurried() const {
     return setup_.stop_requests != nullptr && setup_.stop_requests->load() > 1;
 }

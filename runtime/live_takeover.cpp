@@ -39,7 +39,7 @@ bool LiveTrainer::relive() {
     while (relives_) {
         const auto record = setup_.past->next();
         if (!record) {
-            relives_ = false;
+            end_past();
             break;
         }
         if (const auto* went = std::get_if<WentOn>(&*record)) {
@@ -61,6 +61,12 @@ bool LiveTrainer::relive() {
     }
     take_the_lead();
     return false;
+}
+
+// Nothing refuses this coordinator any more.
+void LiveTrainer::end_past() {
+    relives_ = false;
+    if (setup_.on_past_relived) setup_.on_past_relived();
 }
 
 void LiveTrainer::relive(const Took& record) {
@@ -140,7 +146,7 @@ void LiveTrainer::await_workers() {
 void LiveTrainer::leave_past() {
     while (relives_) {
         const auto record = setup_.past->next();
-        relives_ = record.has_value();
+        if (!record) end_past();
         const Took* const took = record ? std::get_if<Took>(&*record) : nullptr;
         if (took != nullptr && std::holds_alternative<CheckpointSaved>(took->event)) {
             relive(*took);

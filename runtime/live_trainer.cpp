@@ -68,6 +68,13 @@ void LiveTrainer::observe(policies::Observation& seen) const {
         seen.worker_views.push_back(view);
     }
     std::ranges::sort(seen.worker_views, {}, &policies::WorkerView::instance);
+    seen.links.clear();
+    const auto hosts = static_cast<std::size_t>(hosts_);
+    if (record_->links.size() < hosts * (hosts - 1) / 2) return;  // not yet all of them
+    for (const auto& [ends, link] : record_->links) {
+        seen.links.push_back({ends.first, ends.second, clock_.scaled(link.round_trip),
+                              link.bytes_per_second / setup_.time_scale});
+    }
 }
 
 // ---- boundaries -------------------------------------------------------------------------------
@@ -327,7 +334,7 @@ void LiveTrainer::take(const WorkerDied& event, Instant at) {
     note_incident(at, fmt::format("worker {}: {}", index_of(event.worker), event.why));
     if (!event.host_gone) deaths_.died(event.worker);
     if (deaths_.hopeless()) {
-        stop_because(
+        fail_because(
             fmt::format("{} workers in a row died, and nothing was won between; the last: {}",
                         deaths_.row(), event.why));
     }
@@ -350,6 +357,7 @@ void LiveTrainer::take(const StepDone& event, Instant at) {
         last_step_at_ = at;
     }
     last_report_ = event.report;
+    note_links(event.report, at);
     record_->steps.push_back(
         {event.step, stepping_workers_, stepping_learners_, event.position, at, event.report});
 }
@@ -377,6 +385,10 @@ void LiveTrainer::take(const GroupEntered& event, Instant at) {
                                     event.rendezvous, event.state_transfer, event.total,
                                     event.exchange});
     record_->digest = event.digest;
+    if (event.group_changed) {
+        hosts_ = 0;
+        record_->links.clear();
+    }
     const bool agreed = group_ == Group::agreeing;
     if (!agreed) {
         note_common_steps(event);
@@ -405,7 +417,7 @@ void LiveTrainer::take(const TransitionFailed& event, Instant) {
     // After a death the World forms another group. Without one nothing would ever change.
     if (member_died_) return;
     group_ = group_ == Group::agreeing ? Group::held : Group::none;
-    stop_because(fmt::format("no group could be formed: {}", event.why));
+    fail_because(fmt::format("no group could be formed: {}", event.why));
 }
 
 void LiveTrainer::take(const CheckpointSaved& event, Instant at) {

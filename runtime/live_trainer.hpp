@@ -6,6 +6,7 @@
 // meanwhile the group is not at a boundary. All of it runs on the World's one thread, in wait().
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <deque>
 #include <filesystem>
@@ -65,12 +66,21 @@ struct LiveRecord {
         Dollars cost;  // of what was held meanwhile; its time is of the cause «transition»
     };
     std::vector<Takeover> takeovers;
+    struct Link {  // between two hosts of the present group, as it was measured last
+        std::array<InstanceId, 2> workers{};  // who measured it, one on each
+        Instant at;
+        std::chrono::nanoseconds round_trip{};
+        double bytes_per_second = 0;
+        std::int64_t times = 0;  // that it was measured, in this group
+    };
+    std::map<std::pair<std::int32_t, std::int32_t>, Link> links;  // by hosts, the lower first
     // How many of these were there when this coordinator took over.
     std::size_t incidents_before = 0;
     std::size_t agents_before = 0;
     std::filesystem::path last_checkpoint;
     std::int64_t last_saved_step = 0;  // it holds all steps before this one
     std::string stopped;               // why the run was ended from outside the World; mostly empty
+    bool failed = false;               // and that was: nobody could train
     bool replaced = false;             // another coordinator has the run by now
     std::uint64_t digest = 0;          // of the replica when a group was last formed
     std::int64_t torn_steps = 0;
@@ -95,6 +105,8 @@ struct LiveSetup {
     RunJournal* journal = nullptr;
     RunPast* past = nullptr;
     std::chrono::nanoseconds passed{};  // of wall time, since the run began
+    // With a past: it has been lived through, and nobody has heard of this coordinator yet.
+    std::function<void()> on_past_relived;
     // Why another coordinator has the run by now, if one has.
     std::function<std::optional<std::string>()> lost_to;
     // What else is to be said on the way, once each.
@@ -189,6 +201,7 @@ private:
     void take_provided(const AgentJoined& event, Instant at);
     bool take_reports();  // false: an event of the queue is due before the next report
     void note_common_steps(const GroupEntered& event);
+    void note_links(const kernels::StepReport& report, Instant at);
     void note_incident(Instant at, const std::string& what);
     void start_those_due();
     void take_place_of_absent(const AgentJoined& event);
@@ -202,6 +215,7 @@ private:
         if (!absent_) std::forward<Order>(order)(crew_);
     }
     bool relive();
+    void end_past();
     void relive(const Took& record);
     void relive(const SetOut& record);
     void relive(const WentOn&) {}
@@ -223,6 +237,7 @@ private:
 
     // Ending before the work is done (live_stop.cpp).
     void stop_because(const std::string& why);
+    void fail_because(const std::string& why);
     bool must_stop();
     std::chrono::milliseconds told_to_stop();
     void mind_lease();
@@ -284,6 +299,7 @@ private:
     LiveDeaths deaths_;
     std::map<InstanceId, LiveClock::Wall::time_point> to_start_;  // not before then
     kernels::StepReport last_report_;
+    std::int32_t hosts_ = 0;  // of the present group, after its first step
 
     bool relives_ = false;  // the run's past
     bool absent_ = false;   // this coordinator: nobody hears what it orders

@@ -40,7 +40,7 @@ static auto fields(NotSaved& m) { return std::tie(m.number, m.why); }
 static auto fields(Trouble& m) { return std::tie(m.why); }
 static auto fields(Welcome& m) {
     return std::tie(m.training, m.heartbeat_ns, m.collective_ns, m.transition_ns, m.coordinator_ns,
-                    m.allow_faults);
+                    m.allow_faults, m.link_steps);
 }
 static auto fields(Transition& m) {
     return std::tie(m.attempt, m.epoch, m.group_changed, m.plan, m.plan_digest, m.members,

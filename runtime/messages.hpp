@@ -24,7 +24,7 @@
 
 namespace ukemi::runtime {
 
-inline constexpr std::uint32_t protocol_version = 5;
+inline constexpr std::uint32_t protocol_version = 6;
 // A stranger may send no more than a Hello needs before it has shown the secret.
 inline constexpr std::size_t hello_bytes_max = 64;
 
@@ -147,6 +147,7 @@ struct Welcome {
     std::int64_t transition_ns = 0;
     std::int64_t coordinator_ns = 0;  // silence after which a worker ends itself
     bool allow_faults = false;
+    std::int64_t link_steps = 0;  // StepSettings::link_steps
 };
 struct Transition {
     std::uint64_t attempt = 0;  // never used twice

@@ -158,6 +158,12 @@ void RunJournal::write(const JournalRecord& record) {
 
 std::optional<std::string> RunJournal::take_problem() { return std::exchange(problem_, {}); }
 
+void RunJournal::withdraw() {
+    std::error_code ignored;
+    if (descriptor_) std::filesystem::remove(file_, ignored);
+    descriptor_.reset();
+}
+
 void RunJournal::sync() {
     if (descriptor_) ::fdatasync(descriptor_.get());
 }

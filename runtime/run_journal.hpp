@@ -84,6 +84,8 @@ public:
     // of the folder go: half of one would be a lie.
     void write(const JournalRecord& record);
     std::optional<std::string> take_problem();
+    // The file goes: its coordinator was refused before it wrote anything. Later records are lost.
+    void withdraw();
     void sync();  // what is written outlives the machine, too, where that can be had
 
 private:

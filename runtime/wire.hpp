@@ -38,14 +38,15 @@ inline auto fields(kernels::StepWord& m) {
     return std::tie(m.plan_version, m.plan_digest, m.step, m.wants_hold, m.rank, m.samples,
                     m.loss_sum, m.correct, m.local_squared_norm, m.average_squared_norm,
                     m.compute_ns, m.communication_ns, m.exposed_ns, m.input_ns, m.codec_ns,
-                    m.sent_bytes, m.codec_lost, m.codec_whole);
+                    m.sent_bytes, m.codec_lost, m.codec_whole, m.host, m.link_host,
+                    m.link_round_trip_ns, m.link_bytes_per_second);
 }
 inline auto fields(kernels::StepReport& m) {
     return std::tie(m.words, m.samples, m.loss, m.accuracy, m.noise_measured, m.squared_norm,
                     m.covariance_trace, m.noise_scale, m.average_squared_norm, m.codec_error,
                     m.hold);
 }
-static_assert(sizeof(kernels::StepWord) == 136);
+static_assert(sizeof(kernels::StepWord) == 160);
 static_assert(sizeof(kernels::StepReport) == sizeof(std::vector<kernels::StepWord>) + 80);
 
 constexpr std::uint8_t count_of(kernels::Outcome) {

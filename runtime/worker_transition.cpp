@@ -261,6 +261,7 @@ void WorkerTrainer::commit(const Commit& order) {
     if (next.order.group_changed) {
         link_.committed(next.peers->exchange);
         kernels::StepSettings settings = spec_.step;
+        settings.link_steps = welcome_.link_steps;
         group.training = std::make_unique<kernels::TrainingStep>(
             *model_, data_, next.peers->watched, settings, learners_.get());
     } else {

@@ -1,5 +1,5 @@
-// redis_server.hpp — a Redis of a test's own, on the loopback, with a password, and nothing on
-// disk.
+// redis_server.hpp — a Redis of a test's own, on the loopback or in a namespace, with a password,
+// and nothing on disk.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/read_file.hpp"
 #include "base/socket_address.hpp"
@@ -25,31 +27,36 @@ public:
     static constexpr const char* program = "/usr/bin/redis-server";
     static bool is_here() { return std::filesystem::exists(program); }
 
-    RedisServer() {
-        address_ = free_port();
-        write_file_atomically(file(),
-                              fmt::format("bind 127.0.0.1\nport {}\nsave \"\"\nappendonly no\n"
-                                          "dir {}\nrequirepass {}\nlogfile {}\n",
-                                          address_->port(), scratch_.path().string(), password(),
-                                          (scratch_.path() / "log").string()));
+    RedisServer() : RedisServer(free_port(), {}) {}
+    // With words to put before its command.
+    RedisServer(const SocketAddress& address, std::vector<std::string> before)
+        : address_(address), words_(std::move(before)) {
+        write_file_atomically(
+            file(), fmt::format("bind {}\nport {}\nsave \"\"\nappendonly no\n"
+                                "dir {}\nrequirepass {}\nlogfile {}\n",
+                                address_.host(), address_.port(), scratch_.path().string(),
+                                password(), log().string()));
         ::chmod(file().c_str(), 0600);
+        words_.emplace_back(program);
+        words_.push_back(file().string());
     }
     ~RedisServer() { stop(); }
     RedisServer(const RedisServer&) = delete;
     RedisServer& operator=(const RedisServer&) = delete;
 
-    const SocketAddress& address() const { return *address_; }
-    std::string place() const { return "redis:" + address_->text(); }
+    const SocketAddress& address() const { return address_; }
+    std::string place() const { return "redis:" + address_.text(); }
     static std::string password() { return "kept-in-a-file-of-mode-0600"; }
 
     // Empty, at the same address. Returns once it listens.
     void start() {
         stop();
+        std::filesystem::remove(log());
         runtime::ProcessOrder order;
-        order.program = program;
-        order.arguments = {file().string()};
+        order.program = words_.front();
+        order.arguments.assign(words_.begin() + 1, words_.end());
         process_.emplace(order);
-        while (!answers() && !process_->ended()) {
+        while (!listens() && !process_->ended()) {
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         }
     }
@@ -63,12 +70,14 @@ public:
 
 private:
     std::filesystem::path file() const { return scratch_.path() / "redis.conf"; }
-    bool answers() const {
-        const FileDescriptor socket(::socket(address_->family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-        return ::connect(socket.get(), address_->data(), address_->size()) == 0;
+    std::filesystem::path log() const { return scratch_.path() / "log"; }
+    bool listens() const {
+        const bool has_log = std::filesystem::exists(log());
+        return has_log && read_file(log()).find("eady to accept connections") != std::string::npos;
     }
     ScratchFolder scratch_;
-    std::optional<SocketAddress> address_;
+    SocketAddress address_;
+    std::vector<std::string> words_;
     std::optional<runtime::WorkerProcess> process_;
 };
 

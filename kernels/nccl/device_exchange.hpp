@@ -45,6 +45,7 @@ public:
     std::string_view why() const { return why_; }  // not; empty: there is no device at all
 
     Membership membership() const override { return sockets_.membership(); }
+    std::vector<std::int32_t> hosts() const override { return sockets_.hosts(); }
     Outcome all_reduce(std::string_view name, const Schedule& schedule, Reduction reduction,
                        std::span<std::byte> elements) override;
     Outcome all_gather(std::string_view name, std::span<const std::byte> own,

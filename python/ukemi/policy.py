@@ -60,6 +60,8 @@ class Policy:
     """It reads seen.spot_since_ns."""
     looks_at_workers: bool = False
     """It reads seen.worker_views, also where no worker differs from another."""
+    looks_at_links: bool = False
+    """It reads seen.links, which live workers of several hosts measure for it."""
 
     def __init_subclass__(cls, **others: Any) -> None:
         super().__init_subclass__(**others)

@@ -167,6 +167,7 @@ class _Answers:
             every_steps=policy.every_steps,
             looks_at_ages=policy.looks_at_ages,
             looks_at_workers=policy.looks_at_workers,
+            looks_at_links=policy.looks_at_links,
         )
 
     def question(self, record: Dict[str, Any]) -> None:

@@ -190,6 +190,18 @@ nlohmann::ordered_json law_json(const LiveCosts& costs) {
     return document;
 }
 
+constexpr std::int32_t hosts_most = 10'000;
+
+LinkCosts link_from(ConfigReader& config) {
+    LinkCosts link;
+    link.host = static_cast<std::int32_t>(config.integer("host", 0, hosts_most));
+    link.other = static_cast<std::int32_t>(config.integer("other", link.host + 1, hosts_most));
+    link.round_trip = times_from(config.object("round_trip"));
+    link.mebibyte = times_from(config.object("mebibyte"));
+    config.finish();
+    return link;
+}
+
 LiveCosts costs_from(ConfigReader config) {
     static constexpr std::string_view kinds[] = {"ukemi live costs"};
     if (!config.has("kind")) config.fail("", "expected costs, as ukemi calibrate writes them");
@@ -222,6 +234,9 @@ LiveCosts costs_from(ConfigReader config) {
         costs.*one.times = times_from(config.object(one.name));
     }
     costs.worker_memory_bytes = config.integer("worker_memory_bytes", 0, std::int64_t{1} << 50, 0);
+    if (config.has("links")) {  // came later
+        for (ConfigReader& link : config.objects("links")) costs.links.push_back(link_from(link));
+    }
     if (auto machine = config.object_if_present("machine")) {
         costs.machine = machine_from(std::move(*machine));
     }
@@ -251,6 +266,13 @@ std::string costs_json(const LiveCosts& costs) {
     for (const NamedTimes& one : cost_times) document[one.name] = times_json(costs.*one.times);
     document["worker_memory_bytes"] = costs.worker_memory_bytes;
     document["machine"] = machine_json(costs.machine);
+    if (!costs.links.empty()) document["links"] = nlohmann::ordered_json::array();
+    for (const LinkCosts& link : costs.links) {
+        document["links"].push_back({{"host", link.host},
+                                     {"other", link.other},
+                                     {"round_trip", times_json(link.round_trip)},
+                                     {"mebibyte", times_json(link.mebibyte)}});
+    }
     document["law"] = law_json(costs);
     return document.dump(1) + "\n";
 }
@@ -281,6 +303,11 @@ std::vector<std::pair<std::string, const kernels::MeasuredTimes*>> change_times(
         }
     }
     for (const NamedTimes& one : cost_times) all.emplace_back(one.name, &(costs.*one.times));
+    for (const LinkCosts& link : costs.links) {
+        const std::string ends = fmt::format("hosts {} and {}", link.host, link.other);
+        all.emplace_back("round trip, " + ends, &link.round_trip);
+        all.emplace_back("1 MiB, " + ends, &link.mebibyte);
+    }
     return all;
 }
 

@@ -35,6 +35,14 @@ using TimesBySize = std::map<std::int32_t, kernels::MeasuredTimes>;  // by the n
 // Their medians, on a clock that runs `time_scale` times as fast as the wall's.
 policies::TimeBySize medians_of(const TimesBySize& times, double time_scale = 1);
 
+// Between two of the hosts that workers were on, numbered in the order of the ranks.
+struct LinkCosts {
+    std::int32_t host = 0;  // the lower number
+    std::int32_t other = 0;
+    kernels::MeasuredTimes round_trip;  // of a few bytes
+    kernels::MeasuredTimes mebibyte;    // one way, while as much goes the other way
+};
+
 struct LiveCosts {
     std::string training;  // what was trained: the spec, without what StepSetting has
     std::string device;    // processor, cores, operating system; GPUs where workers compute on them
@@ -51,6 +59,7 @@ struct LiveCosts {
     kernels::MeasuredTimes restore;  // a first group of one from a checkpoint, until its first step
     std::int64_t worker_memory_bytes = 0;  // resident in the largest worker, at most
     kernels::MachineCosts machine;
+    std::vector<LinkCosts> links;  // of every two hosts, in order; none with one host
 
     std::int64_t stretch_steps = 0;  // of each stretch in `steps`
 

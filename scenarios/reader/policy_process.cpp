@@ -216,6 +216,7 @@ policies::PolicyTraits traits_of(const json& made) {
     traits.every_steps = made.at("every_steps").get<std::int64_t>();
     traits.looks_at_ages = made.at("looks_at_ages").get<bool>();
     traits.looks_at_workers = made.at("looks_at_workers").get<bool>();
+    traits.looks_at_links = made.at("looks_at_links").get<bool>();
     return traits;
 }
 

@@ -16,7 +16,7 @@ constexpr const char* hello =
     R"("needs_deadline":false}]}')";
 constexpr const char* made =
     R"(say '{"record":"made","knobs":["market"],"hooks":["before_train","on_event"],)"
-    R"("every_steps":1,"looks_at_ages":false,"looks_at_workers":false}')";
+    R"("every_steps":1,"looks_at_ages":false,"looks_at_workers":false,"looks_at_links":false}')";
 
 // Answers each line that holds one of these words by these commands.
 void write_program(const fs::path& folder, const std::string& first, const std::string& to_make,

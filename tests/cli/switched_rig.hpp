@@ -26,10 +26,21 @@ public:
     }
     const std::filesystem::path& folder() const { return scratch_.path(); }
 
-    std::unique_ptr<RunningProgram> train_on(const std::string& on, const std::string& out) const {
-        return start(hosts.here(), {"train", "s.json", "--time-scale", "100", "--address",
-                                    "10.77.0.1", "--out", out, "--remote-shell", "./shell",
-                                    "--remote-program", UKEMI_BINARY, "--hosts", on});
+    std::unique_ptr<RunningProgram> train_on(const std::string& on, const std::string& out,
+                                             const std::vector<std::string>& more = {}) const {
+        std::vector<std::string> words{"train", "s.json", "--time-scale", "100", "--out", out};
+        const auto there = on_hosts(on);
+        words.insert(words.end(), there.begin(), there.end());
+        words.insert(words.end(), more.begin(), more.end());
+        return start(hosts.here(), words);
+    }
+    std::unique_ptr<RunningProgram> calibrate_on(const std::string& on,
+                                                 const std::vector<std::string>& more) const {
+        std::vector<std::string> words{"calibrate", "s.json"};
+        const auto there = on_hosts(on);
+        words.insert(words.end(), there.begin(), there.end());
+        words.insert(words.end(), more.begin(), more.end());
+        return start(hosts.here(), words);
     }
     std::unique_ptr<RunningProgram> train_by_agents(
         const std::string& out, const std::vector<std::string>& more = {}) const {
@@ -39,13 +50,18 @@ public:
         words.insert(words.end(), more.begin(), more.end());
         return start(hosts.here(), words);
     }
-    // On a host whose clock is wrong by so much.
-    std::unique_ptr<RunningProgram> agent(int host, std::int64_t skew_s = 0) const {
+    // On a host whose clock is wrong by so much; `finds`: how it finds the coordinator.
+    std::unique_ptr<RunningProgram> agent(int host, std::int64_t skew_s = 0,
+                                          const std::vector<std::string>& finds = {
+                                              "--join", hub_address}) const {
         std::vector<std::string> words = hosts.on(host);
         words.insert(words.end(), {"/usr/bin/env", "LD_PRELOAD=" UKEMI_SKEWED_CLOCK,
                                    fmt::format("UKEMI_TEST_SKEW_S={}", skew_s)});
-        return start(words, {"agent", "--join", hub_address, "--secret-file", "secret", "--name",
-                             fmt::format("host {}", host), "--slots", "2"});
+        std::vector<std::string> command{
+            "agent", "--secret-file", "secret", "--name", fmt::format("host {}", host), "--slots",
+            "2"};
+        command.insert(command.end(), finds.begin(), finds.end());
+        return start(words, command);
     }
     std::string weights(const std::string& out) const {
         std::vector<std::filesystem::path> found;
@@ -72,6 +88,10 @@ public:
     NetworkHosts hosts;
 
 private:
+    static std::vector<std::string> on_hosts(const std::string& on) {
+        return {"--address", "10.77.0.1", "--remote-shell",   "./shell",
+                "--hosts",   on,          "--remote-program", UKEMI_BINARY};
+    }
     std::unique_ptr<RunningProgram> start(std::vector<std::string> words,
                                           const std::vector<std::string>& command) const {
         words.emplace_back(UKEMI_BINARY);

@@ -95,6 +95,29 @@ TEST_CASE("ukemi train --hosts: four workers on two hosts learn bit for bit what
     CHECK(environments.find("UKEMI_SECRET") == std::string::npos);
 }
 
+TEST_CASE("ukemi train --hosts: hosts that start nobody end it with one line, and leave nothing",
+          "[cli][live]") {
+    const ScratchFolder scratch;
+    const fs::path& folder = scratch.path();
+    write_file(folder / "s.json", hosts_scenario());
+    write_file(folder / "shell", "#!/bin/sh\necho \"ssh: no way to $1\" >&2\nexit 255\n");
+    ::chmod((folder / "shell").c_str(), 0755);
+    const Ran ran = run_ukemi(folder, train_on("a:2,b:2", {"--out", "away"}));
+    INFO(ran.err);
+    CHECK(ran.code == 1);
+    CHECK(ran.out.empty());
+    std::istringstream lines(ran.err);
+    std::vector<std::string> said;
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("incident: ") && !line.starts_with("ssh: ")) said.push_back(line);
+    }
+    REQUIRE(said.size() == 1);
+    CHECK_THAT(said.front(), Catch::StartsWith("stopped before step 0: ") &&
+                                 Catch::Contains("workers in a row died"));
+    CHECK_FALSE(fs::exists(folder / "away"));
+    CHECK_FALSE(fs::exists(folder / "away-checkpoints"));
+}
+
 TEST_CASE("ukemi calibrate --hosts: costs are of these hosts, and predict runs on them alone",
           "[cli][live]") {
     const ScratchFolder scratch;

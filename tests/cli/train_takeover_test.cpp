@@ -239,6 +239,41 @@ TEST_CASE("ukemi train: a coordinator from a copy of the folder is obeyed by nob
     CHECK(agent->wait().code == 0);
 }
 
+TEST_CASE("ukemi train: a successor that cannot live through the run leaves its term to the next",
+          "[cli][live]") {
+    const AgentsRig rig(without_end, 1, 1);
+    auto run = rig.train("first");
+    const auto agent = rig.agent("a machine", 1);
+    await_words(*run, "1 workers train");
+    run->send(SIGKILL);
+    run->wait();
+    const fs::path kept = rig.folder() / "first-checkpoints";
+    const std::string journal = text_in(kept / "journal-0001");
+    const std::string lease = text_in(kept / "coordinator.json");
+    std::string damaged = journal;
+    const std::size_t at = damaged.find("a machine");
+    REQUIRE(at != std::string::npos);
+    damaged[at] = 'A';
+    write_file(kept / "journal-0001", damaged);
+    for (int i = 0; i < 2; ++i) {
+        const Ran refused = rig.start(successor_words(rig, "next"))->wait();
+        INFO(refused.err);
+        CHECK(refused.code == 2);
+        CHECK_THAT(refused.err, Catch::Contains("journal-0001: at byte"));
+        CHECK(std::ranges::count(refused.err, '\n') == 1);
+        CHECK(text_in(kept / "coordinator.json") == lease);
+        CHECK_FALSE(fs::exists(kept / "journal-0002"));
+        CHECK_FALSE(agent->has_ended());
+    }
+    write_file(kept / "journal-0001", journal);
+    run = rig.start(successor_words(rig, "next"));
+    await_words(*run, "took over 1 workers");
+    CHECK(nlohmann::json::parse(text_in(kept / "coordinator.json")).at("term") == 2);
+    run->send(SIGTERM);
+    CHECK(run->wait().code == 1);
+    CHECK(agent->wait().code == 0);
+}
+
 TEST_CASE("ukemi train: two coordinators of one run, and what is no run, are refused in one line",
           "[cli][live]") {
     const AgentsRig rig(without_end, 1, 1);

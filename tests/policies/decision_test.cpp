@@ -88,7 +88,7 @@ TEST_CASE("plan fields: what a change restarts", "[decision]") {
     using Keys = std::vector<std::string_view>;
     CHECK(restarts(Restarted::nothing) ==
           Keys{"workers_max", "layout", "checkpoint_on_notice", "replaced"});
-    CHECK(restarts(Restarted::segment) == Keys{"checkpoint_interval_ns", "collective"});
+    CHECK(restarts(Restarted::segment) == Keys{"checkpoint_interval_ns", "collective", "tree"});
     Plan after = plan_of({line(0, 2)});
     after.collective = Collective::ring;
     after.codec = Codec::qsgd;

@@ -77,6 +77,10 @@ TEST_CASE("python: workers of a script say what the header says", "[python]") {
     run_tests("test_torch_messages");
 }
 
+TEST_CASE("python: members of a script's group on several hosts meet by its secret", "[python]") {
+    run_tests("test_torch_meeting");
+}
+
 TEST_CASE("python: steps of workers of a script", "[python][torch]") {
     run_with_torch("test_torch_step");
 }

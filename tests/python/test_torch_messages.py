@@ -62,6 +62,7 @@ class Messages(ScratchTest):
     def test_reports_are_those_of_the_header(self):
         header = (SOURCE / "kernels" / "training_step.hpp").read_text()
         codes = {"std::uint64_t": "Q", "std::int64_t": "q", "std::uint32_t": "I", "double": "d"}
+        codes["std::int32_t"] = "i"
         words = [(field, codes[kind]) for field, kind in struct_fields(header, "StepWord")]
         self.assertEqual(list(messages.WORD_FIELDS), words)
         codes["bool"] = "?"

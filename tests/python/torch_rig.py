@@ -133,7 +133,7 @@ class Rig:
         self.unread[hello.worker] = bytearray()
         self.tell(hello.worker, "Welcome", training=self.training, heartbeat_ns=5 * 10**9,
                   collective_ns=60 * 10**9, transition_ns=60 * 10**9, coordinator_ns=60 * 10**9,
-                  allow_faults=False)  # fmt: skip
+                  allow_faults=False, link_steps=0)  # fmt: skip
         return hello.worker
 
     def spawn(self, count):

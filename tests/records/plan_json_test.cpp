@@ -49,7 +49,7 @@ void draw(RandomStream& random, Value& value) {
         value = {small(random), small(random), small(random)};
     } else {
         for (std::int64_t left = random.integer(0, 3); left > 0; --left) {
-            value.push_back(InstanceId{static_cast<std::uint32_t>(random.bits())});
+            value.push_back(static_cast<typename Value::value_type>(random.bits() & 0x7fffffffU));
         }
     }
 }
@@ -118,6 +118,7 @@ Observation random_observation(RandomStream& random) {
         seen.notices.push_back({instance, zone, Instant::at(time(random))});
         seen.worker_views.push_back(
             {instance, time(random), time(random), time(random), time(random)});
+        seen.links.push_back({small(random), small(random), time(random), real(random)});
     }
     return seen;
 }

@@ -1,8 +1,8 @@
 """The members of one epoch, connected by Gloo; between GPUs gradients go by NCCL.
 
 They meet in a file that has no name: it lies in the memory of rank 0, which says where. Members on
-several hosts, whose network the user has said to be trusted, meet in a store of rank 0's. A group can
-be aborted from another thread, by shutting its sockets: a thread that waits in it comes back at once.
+several hosts, whose network the user has said to be trusted, meet at a place of rank 0's
+(meeting_place.py). A group can be aborted from another thread, by shutting its sockets: a thread that waits in it comes back at once.
 """
 
 import json
@@ -19,6 +19,7 @@ import torch.distributed as dist
 
 from ukemi.torch.gpus import carrier_of
 from ukemi.torch.link import NO_ATTEMPT, Link
+from ukemi.torch.meeting_place import MeetingPlace, ask_place
 
 # From the moment at which all have said where they are, peers that live connect in milliseconds.
 _CONNECT_S = 10.0
@@ -83,25 +84,15 @@ def _as_group(backend: Any, kind: str, place: str, store: Any, rank: int, size: 
 
 
 class _Meeting(dist.Store):  # type: ignore[misc]
-    """Who listens where: each appends its lines to one file, and reads the others'.
+    """Who listens where: each says it to all, by set(), and waits for what the others say."""
 
-    Not torch's FileStore. When a group is destroyed, that opens its path once more. By then the
-    number may be another file's, which it reads to an end that never comes, and the interpreter's
-    lock is held meanwhile: the worker says nothing more until it is given up.
-    """
-
-    def __init__(self, file: int, deadline_s: float, is_over: Callable[[], bool]) -> None:
+    def __init__(self, deadline_s: float, is_over: Callable[[], bool]) -> None:
         super().__init__()
-        self._file = file
         self._end = time.monotonic() + deadline_s
         self._is_over = is_over
 
     def _said(self) -> Dict[str, str]:
-        lines = os.pread(self._file, _MEETING_BYTES_MAX, 0).split(b"\n")[:-1]
-        return dict(json.loads(line) for line in lines)
-
-    def set(self, key: str, value: bytes) -> None:
-        os.write(self._file, json.dumps([key, value.hex()]).encode() + b"\n")
+        raise NotImplementedError
 
     def get(self, key: str) -> bytes:
         self.wait([key])
@@ -114,6 +105,51 @@ class _Meeting(dist.Store):  # type: ignore[misc]
             if time.monotonic() > self._end:
                 raise RuntimeError("timed out: not everybody came")
             time.sleep(0.002)
+
+
+class _FileMeeting(_Meeting):
+    """On one machine: each appends its lines to one file, and reads the others'.
+
+    Not torch's FileStore. When a group is destroyed, that opens its path once more. By then the
+    number may be another file's, which it reads to an end that never comes, and the interpreter's
+    lock is held meanwhile: the worker says nothing more until it is given up.
+    """
+
+    def __init__(self, file: int, deadline_s: float, is_over: Callable[[], bool]) -> None:
+        super().__init__(deadline_s, is_over)
+        self._file = file
+
+    def _said(self) -> Dict[str, str]:
+        lines = os.pread(self._file, _MEETING_BYTES_MAX, 0).split(b"\n")[:-1]
+        return dict(json.loads(line) for line in lines)
+
+    def set(self, key: str, value: bytes) -> None:
+        os.write(self._file, json.dumps([key, value.hex()]).encode() + b"\n")
+
+
+class _PlaceMeeting(_Meeting):
+    """On several hosts, at rank 0's place."""
+
+    def __init__(
+        self,
+        ask: Callable[[List[str]], Dict[str, str]],
+        deadline_s: float,
+        is_over: Callable[[], bool],
+    ) -> None:
+        super().__init__(deadline_s, is_over)
+        self._ask = ask
+
+    def _answer(self, question: List[str]) -> Dict[str, str]:
+        try:
+            return self._ask(question)
+        except OSError as error:
+            raise RuntimeError(f"rank 0 is gone: {error}") from error
+
+    def _said(self) -> Dict[str, str]:
+        return self._answer(["said"])
+
+    def set(self, key: str, value: bytes) -> None:
+        self._answer(["set", key, value.hex()])
 
 
 # Process groups that were left while their threads still waited, and their works.
@@ -141,6 +177,7 @@ class Group:
         size: int,
         deadline_s: float,
         place: str = "cpu",
+        secret: bytes = b"",
     ) -> None:
         self.epoch = epoch
         self.attempt = attempt
@@ -161,9 +198,10 @@ class Group:
         is_file = rank == 0 and not self._host
         self._memory = os.memfd_create(MEETING, os.MFD_CLOEXEC) if is_file else -1
         self._deadline = timedelta(seconds=min(_CONNECT_S, deadline_s))
-        self._store: Any = None  # rank 0's, for other hosts
+        self._secret = secret  # the group's, for those on other hosts
+        self._at: Optional[MeetingPlace] = None  # rank 0's, for these
         if rank == 0 and self._host and size > 1:
-            self._store = dist.TCPStore(self._host, 0, size, True, self._deadline, False)
+            self._at = MeetingPlace(self._host, secret)
         self._meeting: Any = None
         self._works: List[Any] = []  # all that may still be under way
         link.watch(self)
@@ -171,8 +209,8 @@ class Group:
     def address(self) -> bytes:
         """What the others must know: where the model is, and of rank 0 where all meet."""
         place = f"/proc/{os.getpid()}/fd/{self._memory}" if self._memory >= 0 else ""
-        if self._store is not None:
-            place = f"{self._host} {self._store.port}"
+        if self._at is not None:
+            place = f"{self._host} {self._at.port}"
         return f"{self._place} {place}".encode()
 
     def connect(self, addresses: List[bytes]) -> None:
@@ -207,15 +245,19 @@ class Group:
     @contextmanager
     def _meets(self, place: str) -> Iterator[Any]:
         """The store in which the members find each other."""
+        deadline_s = self._deadline.total_seconds()
         if not self._host:
             with _opened(place) as file:
-                deadline_s = self._deadline.total_seconds()
-                yield _Meeting(file, deadline_s, lambda: self._aborted)
+                yield _FileMeeting(file, deadline_s, lambda: self._aborted)
             return
         host, _, port = place.partition(" ")
-        if self._store is None:
-            self._store = dist.TCPStore(host, int(port), self.size, False, self._deadline, False)
-        yield dist.PrefixStore(str(self.epoch), self._store)
+
+        def ask(question: List[str]) -> Dict[str, str]:
+            if self._at is not None:
+                return self._at.answer(question)
+            return ask_place(host, int(port), self._secret, question, deadline_s)
+
+        yield _PlaceMeeting(ask, deadline_s, lambda: self._aborted)
 
     def _connect_gpus(self) -> None:
         """The first sum makes the communicator, for which all must meet once more."""
@@ -340,7 +382,10 @@ class Group:
         self.process_group = self.gradients = self._nccl = None
         self._works = []
         self._sockets = {}
-        self._meeting = self._store = None
+        self._meeting = None
+        if self._at is not None:
+            self._at.close()
+            self._at = None
         if self._memory >= 0:
             os.close(self._memory)
             self._memory = -1

@@ -9,7 +9,7 @@ import struct
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Tuple, Union
 
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 6
 FRAME_BYTES_MAX = 4 << 20
 
 PHASES = (
@@ -91,6 +91,7 @@ MESSAGES: Dict[str, Tuple[Tuple[str, str], ...]] = {
         ("transition_ns", "i64"),
         ("coordinator_ns", "i64"),
         ("allow_faults", "bool"),
+        ("link_steps", "i64"),
     ),
     "Transition": (
         ("attempt", "u64"),
@@ -162,6 +163,10 @@ WORD_FIELDS = (
     ("sent_bytes", "q"),
     ("codec_lost", "d"),
     ("codec_whole", "d"),
+    ("host", "i"),
+    ("link_host", "i"),
+    ("link_round_trip_ns", "q"),
+    ("link_bytes_per_second", "d"),
 )
 WORD = struct.Struct("<" + "".join(code for _, code in WORD_FIELDS))
 

@@ -110,6 +110,7 @@ class TrainingStep:
         indices = self._order.take(position + begin, count)
         self._word = [plan.version, plan.digest, step, hold_seen, group.rank, count]
         self._word += [0.0, 0.0, 0.0, 0.0, 0, 0, self._exposed_ns, 0, 0, 0, 0.0, 0.0]
+        self._word += [0, 0, 0, 0.0]  # links between hosts are not measured here
         seed_draws(f"{self._seed}/step/{step}/{group.rank}")
         restart = self._restart(plan)
         exchange = self._exchange = _Exchange(self, plan, step, restart)

@@ -164,6 +164,7 @@ class Trainer:
             size,
             link.welcome.collective_ns * 1e-9,
             self._replica.place(),
+            order.group_secret,
         )
         self._next.rendezvous_ns = time.perf_counter_ns() - begun
         link.send("OwnAddress", attempt=order.attempt, address=self._next.group.address())

@@ -1,14 +1,15 @@
 // latency_tree_test.cpp — the tree of the shortest links, against every tree there is.
-#include "studies/latency_tree/latency_tree.hpp"
+#include "policies/exchange/latency_tree_rule.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <optional>
 
 #include "base/rng.hpp"
+#include "tests/policies/situation.hpp"
 
 using namespace ukemi;
-using namespace ukemi::studies;
+using namespace ukemi::policies;
 
 namespace {
 
@@ -65,4 +66,65 @@ TEST_CASE("latency tree: no tree of five peers is shorter", "[latency_tree][prop
         least = std::min(least, length_of(parent, latencies).value_or(Duration::max()));
     }
     CHECK(*found == least);
+}
+
+namespace {
+
+// Four hosts on a line, 10 ms from each to the next; wider apart, as far as the way along it.
+struct Line : Situation {
+    Line() {
+        for (std::int32_t host = 0; host < 4; ++host) {
+            for (std::int32_t other = host + 1; other < 4; ++other) {
+                seen.links.push_back({host, other, milliseconds(10 * (other - host)), 1e9});
+            }
+        }
+    }
+    LinkView& link(std::int32_t host, std::int32_t other) {
+        return *std::ranges::find_if(seen.links, [&](const LinkView& one) {
+            return one.host == host && one.other == other;
+        });
+    }
+    Decision ask(Policy& policy) {
+        const auto predictor = test::make_profile_predictor(profile);
+        const Decision decision = policy.after_step({seen, plan, *predictor, nullptr, random});
+        apply(decision, plan);
+        return decision;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("latency_tree: the Plan has the tree of the links that were measured", "[latency_tree]") {
+    const auto policy = policy_named("latency_tree");
+    CHECK(policy->looks_at_links());
+    Line line;
+    const Decision first = line.ask(*policy);
+    CHECK(knobs_turned(first) == KnobSet{Knob::collective});
+    CHECK(line.plan.tree == std::vector<std::int32_t>{0, 0, 1, 2});
+    CHECK(line.ask(*policy) == Decision{});  // it has it
+    line.link(1, 2).round_trip = milliseconds(300);
+    line.ask(*policy);
+    CHECK(line.plan.tree == std::vector<std::int32_t>{0, 0, 0, 2});
+    line.link(0, 2).round_trip = milliseconds(21);  // a little slower than 1–3 is: not worth it
+    CHECK(line.ask(*policy) == Decision{});
+}
+
+TEST_CASE("latency_tree: what is not measured changes nothing", "[latency_tree]") {
+    const auto policy = policy_named("latency_tree");
+    Line line;
+    line.seen.links.clear();
+    line.plan.tree = {0, 0};
+    CHECK(line.ask(*policy) == Decision{});
+    line.seen.links = {{0, 1, milliseconds(3), 1e9}};  // a group of two hosts has one tree
+    line.plan.tree.clear();
+    line.ask(*policy);
+    CHECK(line.plan.tree == std::vector<std::int32_t>{0, 0});
+}
+
+TEST_CASE("latency_tree: with a message, narrow links count by what they carry", "[latency_tree]") {
+    const auto policy = policy_named("latency_tree", R"({"message": "1 MB"})");
+    Line line;
+    line.link(0, 1).bytes_per_second = 1e6;  // a second more
+    line.ask(*policy);
+    CHECK(line.plan.tree == std::vector<std::int32_t>{0, 2, 0, 2});
 }

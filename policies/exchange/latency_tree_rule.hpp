@@ -1,9 +1,8 @@
-// latency_tree.hpp — the tree over which messages between peers travel fastest, from measured
-// latencies: a pure function.
+// latency_tree_rule.hpp — the tree over which messages between peers travel fastest, from what a
+// message takes between each two: a pure function.
 //
 // KungFu (Mai et al., OSDI'20) builds its adaptive topology so: each peer measures the round trip
-// to every other, and the minimum spanning tree of (W + Wᵀ) ÷ 2 carries the collectives. Not a
-// policy: a Plan names a collective and no tree, and no Observation shows latencies between peers.
+// to every other, and the minimum spanning tree of (W + Wᵀ) ÷ 2 carries the collectives.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi::studies {
+namespace ukemi::policies {
 
 // latencies[from * peers + to]; the diagonal is not looked at. Returns each peer's parent; peer 0
 // is the root and its own parent. Of equally long edges the one to the lowest peer not yet in the
@@ -20,4 +19,4 @@ namespace ukemi::studies {
 std::vector<std::size_t> minimum_latency_tree(std::span<const Duration> latencies,
                                               std::size_t peers);
 
-}  // namespace ukemi::studies
+}  // namespace ukemi::policies

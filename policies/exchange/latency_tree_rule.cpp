@@ -1,9 +1,9 @@
-// latency_tree.cpp — Prim's algorithm on a dense matrix, in peers² steps.
-#include "studies/latency_tree/latency_tree.hpp"
+// latency_tree_rule.cpp — Prim's algorithm on a dense matrix, in peers² steps.
+#include "policies/exchange/latency_tree_rule.hpp"
 
 #include "base/invariant.hpp"
 
-namespace ukemi::studies {
+namespace ukemi::policies {
 
 std::vector<std::size_t> minimum_latency_tree(std::span<const Duration> latencies,
                                               std::size_t peers) {
@@ -33,4 +33,4 @@ std::vector<std::size_t> minimum_latency_tree(std::span<const Duration> latencie
     return parent;
 }
 
-}  // namespace ukemi::studies
+}  // namespace ukemi::policies
