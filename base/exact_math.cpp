@@ -18,6 +18,9 @@
 namespace ukemi::exact {
 namespace {
 
+// A logarithm is a chain of these: called, each would wait for the one before to return.
+#define UKEMI_INLINE [[gnu::always_inline]] inline
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
@@ -26,25 +29,26 @@ struct Pair {
     double low = 0;  // at most half a last place of `high`
 };
 
-Pair two_sum(double a, double b) {
+UKEMI_INLINE Pair two_sum(double a, double b) {
     const double sum = a + b;
     const double b_part = sum - a;
     const double a_part = sum - b_part;
     return {sum, (a - a_part) + (b - b_part)};
 }
 
-Pair fast_two_sum(double larger, double smaller) {  // |larger| ≥ |smaller|, or larger is 0
+UKEMI_INLINE Pair fast_two_sum(double larger,
+                               double smaller) {  // |larger| ≥ |smaller|, or larger is 0
     const double sum = larger + smaller;
     return {sum, smaller - (sum - larger)};
 }
 
-Pair split(double a) {  // into two halves of at most 26 bits; |a| < 2^996
+UKEMI_INLINE Pair split(double a) {  // into two halves of at most 26 bits; |a| < 2^996
     const double scaled = 0x1p27 * a + a;
     const double high = scaled - (scaled - a);
     return {high, a - high};
 }
 
-Pair two_product(double a, double b) {
+UKEMI_INLINE Pair two_product(double a, double b) {
     const double product = a * b;
     const auto [a_high, a_low] = split(a);
     const auto [b_high, b_low] = split(b);
@@ -52,17 +56,17 @@ Pair two_product(double a, double b) {
     return {product, error + a_low * b_low};
 }
 
-Pair operator+(Pair a, Pair b) {
+UKEMI_INLINE Pair operator+(Pair a, Pair b) {
     const Pair sum = two_sum(a.high, b.high);
     return fast_two_sum(sum.high, sum.low + (a.low + b.low));
 }
 
-Pair operator*(Pair a, Pair b) {
+UKEMI_INLINE Pair operator*(Pair a, Pair b) {
     const Pair product = two_product(a.high, b.high);
     return fast_two_sum(product.high, product.low + (a.high * b.low + a.low * b.high));
 }
 
-Pair operator/(Pair a, Pair b) {
+UKEMI_INLINE Pair operator/(Pair a, Pair b) {
     const double first = a.high / b.high;
     const Pair back = b * Pair{first, 0};
     const Pair rest = a + Pair{-back.high, -back.low};

@@ -127,6 +127,7 @@ void list_schedulers() {
         if (entry.needs_prices) needs += "; needs prices";
         if (entry.one_gpu_each) needs += "; for jobs of one GPU";
         if (entry.divides) needs += "; gives parts of GPUs";
+        if (entry.weighs_priorities) needs += "; weighs priorities";
         fmt::print("{:<{}}({}{})\n", "", indent, entry.source, needs);
         ConfigReader none = ConfigReader::from_text("{}", entry.name);
         entry.make(none);

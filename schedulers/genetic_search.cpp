@@ -2,9 +2,10 @@
 #include "schedulers/genetic_search.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
 #include <numeric>
-#include <set>
 
 namespace ukemi::schedulers {
 
@@ -22,20 +23,56 @@ bool dominates(double value, double utility, double other_value, double other_ut
            (value > other_value || utility > other_utility);
 }
 
+// Four numbers at a time, each word mixed into the whole.
+std::uint64_t hash_of(const GpuGrid& grid) {
+    constexpr std::size_t together = sizeof(std::uint64_t) / sizeof(GpuGrid::value_type);
+    std::uint64_t hash = grid.size();
+    for (std::size_t i = 0; i < grid.size(); i += together) {
+        std::uint64_t word = 0;
+        const std::size_t numbers = std::min(together, grid.size() - i);
+        std::memcpy(&word, &grid[i], numbers * sizeof(GpuGrid::value_type));
+        hash = (hash ^ word) * 0xBF58476D1CE4E5B9U;
+        hash ^= hash >> 32U;
+    }
+    return hash;
+}
+
 }  // namespace
+
+void GeneticSearch::KnownGrids::clear(std::size_t grids_most) {
+    slots_.assign(std::bit_ceil(2 * grids_most), {});
+}
+
+bool GeneticSearch::KnownGrids::has(const GpuGrid& grid) {
+    asked_ = {hash_of(grid), nullptr};
+    asked_at_ = asked_.hash & (slots_.size() - 1);
+    for (; slots_[asked_at_].gpus != nullptr; asked_at_ = (asked_at_ + 1) & (slots_.size() - 1)) {
+        const Slot& slot = slots_[asked_at_];
+        if (slot.hash == asked_.hash && std::equal(grid.begin(), grid.end(), slot.gpus)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void GeneticSearch::KnownGrids::add(const GpuGrid& grid) {
+    slots_[asked_at_] = {asked_.hash, grid.data()};
+}
 
 GeneticSearch::GeneticSearch(const GeneticRules& rules, std::int32_t machines,
                              std::int32_t gpus_per_machine)
     : rules_(rules),
       machines_(static_cast<std::size_t>(machines)),
       each_(gpus_per_machine),
-      random_(static_cast<std::uint64_t>(rules.seed), "scheduler/pollux") {}
+      random_(static_cast<std::uint64_t>(rules.seed), "scheduler/pollux"),
+      machines_here_(machines_) {}
 
 GpuGrid GeneticSearch::best(const std::vector<SearchedJob>& jobs, const GpuGrid& present) {
     speedups_.clear();
     adopt(jobs, present);
     for (std::int32_t generation = 0; generation < rules_.generations; ++generation) {
         std::vector<Individual> children;
+        children.reserve(static_cast<std::size_t>(rules_.population));
         breed(jobs, present, children);
         std::ranges::move(children, std::back_inserter(population_));
         survive();
@@ -68,25 +105,29 @@ void GeneticSearch::adopt(const std::vector<SearchedJob>& jobs, const GpuGrid& p
 
 void GeneticSearch::breed(const std::vector<SearchedJob>& jobs, const GpuGrid& present,
                           std::vector<Individual>& children) {
-    std::set<GpuGrid> known;  // nobody twice
-    for (const Individual& one : population_) known.insert(one.gpus);
-    constexpr int tries_most = 10;
     const auto wanted = static_cast<std::size_t>(rules_.population);
+    known_.clear(population_.size() + wanted);  // nobody twice
+    for (const Individual& one : population_) {
+        if (!known_.has(one.gpus)) known_.add(one.gpus);
+    }
+    constexpr int tries_most = 10;
     for (int tries = 0; tries < tries_most && children.size() < wanted; ++tries) {
         for (std::size_t pair = 0; 2 * pair < wanted; ++pair) {
-            GpuGrid first = parent().gpus;
-            GpuGrid second = parent().gpus;
+            first_ = parent().gpus;
+            second_ = parent().gpus;
             const auto jobs_before = random_.integer(0, std::ssize(jobs) - 1);
             if (random_.chance(chance_of_crossing)) {
-                std::swap_ranges(first.begin(),
-                                 first.begin() + jobs_before * static_cast<int>(machines_),
-                                 second.begin());
+                std::swap_ranges(first_.begin(),
+                                 first_.begin() + jobs_before * static_cast<int>(machines_),
+                                 second_.begin());
             }
-            for (GpuGrid* const child : {&first, &second}) {
+            for (GpuGrid* const child : {&first_, &second_}) {
                 mutate(present, *child);
                 repair(jobs, *child);
-                if (children.size() >= wanted || !known.insert(*child).second) continue;
-                evaluate(jobs, present, children.emplace_back(Individual{*child, 0, 0, 0, 0}));
+                if (children.size() >= wanted || known_.has(*child)) continue;
+                Individual& born = children.emplace_back(Individual{*child, 0, 0, 0, 0});
+                known_.add(born.gpus);
+                evaluate(jobs, present, born);
             }
         }
     }
@@ -119,15 +160,19 @@ void GeneticSearch::mutate(const GpuGrid& present, GpuGrid& gpus) {
 
 // Of each job on average one machine that has free GPUs, and one more of those where it has some.
 void GeneticSearch::add_some(GpuGrid& gpus) {
-    std::vector<std::int32_t> used(machines_, 0);
-    for (std::size_t i = 0; i < gpus.size(); ++i) used[i % machines_] += gpus[i];
-    std::vector<std::size_t> free;
-    for (std::size_t i = 0; i < machines_; ++i) {
-        if (used[i] < each_) free.push_back(i);
+    used_.assign(machines_, 0);
+    for (std::size_t row = 0; row < gpus.size(); row += machines_) {
+        for (std::size_t i = 0; i < machines_; ++i) used_[i] += gpus[row + i];
     }
-    for (std::size_t row = 0; row < gpus.size() && !free.empty(); row += machines_) {
+    std::vector<std::size_t>& free = machines_chosen_;
+    free.clear();
+    for (std::size_t i = 0; i < machines_; ++i) {
+        if (used_[i] < each_) free.push_back(i);
+    }
+    if (free.empty()) return;
+    const double anywhere = 1 / static_cast<double>(free.size());
+    for (std::size_t row = 0; row < gpus.size(); row += machines_) {
         const auto here = std::ranges::count_if(free, [&](std::size_t i) { return gpus[row + i]; });
-        const double anywhere = 1 / static_cast<double>(free.size());
         const double again = 1 / static_cast<double>(std::max<std::ptrdiff_t>(1, here));
         for (const std::size_t i : free) {
             std::uint16_t& some = gpus[row + i];
@@ -138,30 +183,42 @@ void GeneticSearch::add_some(GpuGrid& gpus) {
     }
 }
 
+// Where a row has GPUs, in the order of machines. Most rows have them on a few of many.
+std::span<const std::size_t> GeneticSearch::machines_of(const std::uint16_t* row) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < machines_; ++i) {
+        machines_here_[count] = i;
+        count += row[i] > 0 ? 1 : 0;
+    }
+    return std::span(machines_here_).first(count);
+}
+
 void GeneticSearch::repair(const std::vector<SearchedJob>& jobs, GpuGrid& gpus) {
-    std::vector<bool> spanned(machines_);  // by a job that spans machines
-    std::vector<std::int32_t> free(machines_, each_);
+    spanned_.assign(machines_, 0);
+    left_.assign(machines_, each_);
     for (std::size_t job = 0; job < jobs.size(); ++job) {
         std::uint16_t* const row = &gpus[job * machines_];
-        const auto on = std::count_if(row, row + machines_, [](auto some) { return some > 0; });
-        for (std::size_t i = 0; i < machines_ && on > 1; ++i) {
-            if (row[i] == 0) continue;
-            if (spanned[i]) row[i] = 0;
-            spanned[i] = true;
+        const std::span<const std::size_t> here = machines_of(row);
+        std::int32_t above = -jobs[job].gpus_most;
+        for (const std::size_t i : here) {
+            if (here.size() > 1) {
+                if (spanned_[i] != 0) row[i] = 0;
+                spanned_[i] = 1;
+            }
+            above += row[i];
         }
-        cap(row, jobs[job].gpus_most);
-        for (std::size_t i = 0; i < machines_; ++i) {
-            row[i] = static_cast<std::uint16_t>(std::min<std::int32_t>(row[i], free[i]));
-            free[i] -= row[i];
+        if (above > 0) cap(row, above);
+        for (const std::size_t i : here) {
+            row[i] = static_cast<std::uint16_t>(std::min<std::int32_t>(row[i], left_[i]));
+            left_[i] -= row[i];
         }
     }
 }
 
-// What is too much is taken from machines in a random order.
-void GeneticSearch::cap(std::uint16_t* row, std::int32_t most) {
-    std::int32_t above = std::reduce(row, row + machines_, std::int32_t{0}) - most;
-    if (above <= 0) return;
-    std::vector<std::size_t> order;
+// So many are taken from machines in a random order.
+void GeneticSearch::cap(std::uint16_t* row, std::int32_t above) {
+    std::vector<std::size_t>& order = machines_chosen_;
+    order.clear();
     for (std::size_t i = 0; i < machines_; ++i) {
         if (row[i] > 0) order.push_back(i);
     }
@@ -189,16 +246,15 @@ void GeneticSearch::evaluate(const std::vector<SearchedJob>& jobs, const GpuGrid
                              Individual& one) {
     double reciprocals = 0;
     double utility = 0;
-    std::vector<bool> active(machines_);
+    active_.assign(machines_, 0);
     for (std::size_t job = 0; job < jobs.size(); ++job) {
         const std::uint16_t* const row = &one.gpus[job * machines_];
-        std::int32_t machines = 0;
+        const std::span<const std::size_t> here = machines_of(row);
+        const auto machines = static_cast<std::int32_t>(here.size());
         std::int32_t gpus = 0;
-        for (std::size_t i = 0; i < machines_; ++i) {
-            if (row[i] == 0) continue;
-            ++machines;
+        for (const std::size_t i : here) {
             gpus += row[i];
-            active[i] = true;
+            active_[i] = 1;
         }
         const double speedup = gpus > 0 ? speedup_of(jobs[job], job, machines, gpus) : 0;
         const bool changes = !std::equal(row, row + machines_, &present[job * machines_]);
@@ -207,7 +263,7 @@ void GeneticSearch::evaluate(const std::vector<SearchedJob>& jobs, const GpuGrid
         reciprocals += 1 / scaled;
         utility += speedup;
     }
-    const auto machines_used = std::ranges::count(active, true);
+    const auto machines_used = std::ranges::count(active_, std::uint8_t{1});
     one.value = static_cast<double>(jobs.size()) / reciprocals;
     one.utility = machines_used > 0 ? utility / static_cast<double>(machines_used * each_) : 0;
 }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -51,6 +52,22 @@ private:
         std::int32_t front = 0;  // of the goals; the first is not dominated
         double distance = 0;     // to its neighbours on the front
     };
+    // Which allocations there are already. They stay where they are until it is cleared.
+    class KnownGrids {
+    public:
+        void clear(std::size_t grids_most);
+        bool has(const GpuGrid& grid);
+        void add(const GpuGrid& grid);  // the one that was just asked for, where it stays
+
+    private:
+        struct Slot {
+            std::uint64_t hash = 0;
+            const std::uint16_t* gpus = nullptr;
+        };
+        std::vector<Slot> slots_;  // a power of two, at most half of them taken
+        Slot asked_;
+        std::size_t asked_at_ = 0;
+    };
 
     void adopt(const std::vector<SearchedJob>& jobs, const GpuGrid& present);
     void breed(const std::vector<SearchedJob>& jobs, const GpuGrid& present,
@@ -59,7 +76,8 @@ private:
     void mutate(const GpuGrid& present, GpuGrid& gpus);
     void add_some(GpuGrid& gpus);
     void repair(const std::vector<SearchedJob>& jobs, GpuGrid& gpus);
-    void cap(std::uint16_t* row, std::int32_t most);
+    std::span<const std::size_t> machines_of(const std::uint16_t* row);
+    void cap(std::uint16_t* row, std::int32_t above);
     void evaluate(const std::vector<SearchedJob>& jobs, const GpuGrid& present, Individual& one);
     double speedup_of(const SearchedJob& job, std::size_t number, std::int32_t machines,
                       std::int32_t gpus);
@@ -71,6 +89,16 @@ private:
     RandomStream random_;
     std::vector<JobId> bred_for_;
     std::vector<Individual> population_;
+    KnownGrids known_;
+    // Of the child at hand: kept from one to the next, as a search has ten thousand and more.
+    GpuGrid first_;
+    GpuGrid second_;
+    std::vector<std::int32_t> used_;     // GPUs, by machine
+    std::vector<std::int32_t> left_;     // GPUs, by machine
+    std::vector<std::uint8_t> spanned_;  // by machine: by a job that spans machines
+    std::vector<std::uint8_t> active_;   // by machine
+    std::vector<std::size_t> machines_chosen_;
+    std::vector<std::size_t> machines_here_;
     // Of this search, as far as asked: by job, machines and GPUs.
     std::unordered_map<std::uint64_t, double> speedups_;  // order-free: only looked up
 };

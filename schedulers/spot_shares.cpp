@@ -1,10 +1,11 @@
 // spot_shares.cpp — jobs that grow and shrink on spot machines under a budget, and go to machines
 // that stay when their deadlines ask for it. Ours; no published rule.
 //
-// Spot machines are shared by how much of what it asked for each job has: when some are taken, the
-// job with the largest part gives up a GPU, then the next, so that a loss is shared and nobody is
-// put off whom a GPU less would spare. Who comes gets one, if need be of the largest. What is free
-// goes to the smallest parts; a job grows only if that saves it more than two restarts. A job with
+// Spot machines are shared by how much of what it asked for each job has, over its priority: when
+// some are taken, the job with the largest part gives up a GPU, then the next, so that a loss is
+// shared and nobody is put off whom a GPU less would spare. Who comes gets one, if need be of the
+// largest. What is free goes to the smallest parts; a job grows only if that saves it more than two
+// restarts. A job with
 // a deadline moves to machines that stay at the last moment at which they still finish it in time,
 // all unsaved work counted as saved; others use these only where there are no spot machines for
 // them.
@@ -71,10 +72,10 @@ private:
     };
     static constexpr double nothing_usd = 1e-6;
 
-    // Part of what it asked for, larger first; of equals the later one.
+    // Part of what it asked for, over its priority: larger first; of equals the later one.
     static bool has_more(const Sharing& a, const Sharing& b) {
-        const std::int64_t left = std::int64_t{a.gpus} * b.request.gpus;
-        const std::int64_t right = std::int64_t{b.gpus} * a.request.gpus;
+        const std::int64_t left = a.gpus * b.request.gpus * b.request.priority;
+        const std::int64_t right = b.gpus * a.request.gpus * a.request.priority;
         return left != right ? left > right : a.request.id > b.request.id;
     }
 

@@ -37,6 +37,19 @@ struct Errors {
     }
 };
 
+// Where it stands in the list, which it joins if it is new.
+template <class Value>
+std::size_t place_in(std::vector<Value>& list, const Value& value) {
+    const auto place = std::ranges::find(list, value) - list.begin();
+    if (place == std::ssize(list)) list.push_back(value);
+    return static_cast<std::size_t>(place);
+}
+
+struct TimeAndLog {
+    double time_s = 0;
+    double log = 0;
+};
+
 template <std::size_t N>
 class Minimiser {
 public:
@@ -144,28 +157,34 @@ private:
 
 }  // namespace
 
-void StepFit::saw(const SeenStep& step) {
+bool StepFit::saw(const SeenStep& step) {
     const bool known = std::ranges::any_of(seen_, [&](const SeenStep& one) {
         return one.machines == step.machines && one.gpus == step.gpus && one.local == step.local;
     });
-    if (known) return;
-    seen_.push_back({step, exact::log(step.pass_s), exact::log(step.step_s)});
+    if (known) return false;
+    seen_.push_back({step, exact::log(step.pass_s), exact::log(step.step_s),
+                     place_in(passes_, step.local),
+                     place_in(exchanges_, Exchanging{step.machines > 1, step.gpus})});
     fit();
+    return true;
 }
 
 double StepFit::pass_s(double local) const {
     return fitted_[pass_fixed] + fitted_[pass_each] * local;
 }
 
-double StepFit::exchange_s(std::int32_t machines, std::int32_t gpus) const {
-    if (gpus <= 1) return nothing_s;
+StepFit::Exchange StepFit::exchange(std::int32_t machines, std::int32_t gpus) const {
     const double further = std::max<double>(gpus - 2, nothing_s);
-    return machines > 1 ? fitted_[between_fixed] + fitted_[between_each] * further
-                        : fitted_[within_fixed] + fitted_[within_each] * further;
+    double time_s = nothing_s;
+    if (gpus > 1) {
+        time_s = machines > 1 ? fitted_[between_fixed] + fitted_[between_each] * further
+                              : fitted_[within_fixed] + fitted_[within_each] * further;
+    }
+    return {time_s, exact::log(time_s)};
 }
 
-double StepFit::step_s(double pass_s, double exchange_s, std::int64_t accumulated) const {
-    const double both = joined(exact::log(pass_s), exact::log(exchange_s), fitted_[overlap]).log;
+double StepFit::step_s(double pass_s, const Exchange& exchange, std::int64_t accumulated) const {
+    const double both = joined(exact::log(pass_s), exchange.log, fitted_[overlap]).log;
     return exact::exp(both) + pass_s * static_cast<double>(accumulated);
 }
 
@@ -218,20 +237,30 @@ double StepFit::cost(const Values& at, Values& slopes) const {
     Values now{};
     for (std::size_t i = 0; i < overlap; ++i) now[i] = exact::exp(at[i]);
     const double gamma = at[overlap];
+    std::vector<TimeAndLog> pass_times;
+    for (const std::int64_t local : passes_) {
+        const double pass = now[pass_fixed] + now[pass_each] * static_cast<double>(local);
+        pass_times.push_back({pass, exact::log(pass)});
+    }
+    std::vector<TimeAndLog> exchange_times;
+    for (const auto& [between_machines, gpus] : exchanges_) {
+        const Parameter fixed = between_machines ? between_fixed : within_fixed;
+        const double further = std::max<double>(gpus - 2, nothing_s);
+        const double exchange = gpus > 1 ? now[fixed] + now[fixed + 1U] * further : nothing_s;
+        exchange_times.push_back({exchange, exact::log(exchange)});
+    }
     Errors passes;
     Errors steps;
     Values pass_slopes{};  // Σ error × slope
     Values step_slopes{};
     for (const Seen& one : seen_) {
         const auto local = static_cast<double>(one.local);
-        const double pass = now[pass_fixed] + now[pass_each] * local;
-        const double log_pass = exact::log(pass);
+        const auto& [pass, log_pass] = pass_times[one.pass];
         const double pass_error = log_pass - one.log_pass;
         const Parameter fixed = one.machines > 1 ? between_fixed : within_fixed;
         const Parameter each = one.machines > 1 ? between_each : within_each;
         const double further = std::max<double>(one.gpus - 2, nothing_s);
-        const double exchange = one.gpus > 1 ? now[fixed] + now[each] * further : nothing_s;
-        const double log_exchange = exact::log(exchange);
+        const auto& [exchange, log_exchange] = exchange_times[one.exchange];
         const Joined both = joined(log_pass, log_exchange, gamma);
         const double step_error = both.log - one.log_step;
         passes.squares += pass_error * pass_error;

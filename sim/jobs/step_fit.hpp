@@ -26,12 +26,16 @@ struct SeenStep {
 class StepFit {
 public:
     bool empty() const { return seen_.empty(); }
-    // Of like steps (machines, GPUs, batch of a GPU) the first counts.
-    void saw(const SeenStep& step);
+    // Of like steps (machines, GPUs, batch of a GPU) the first counts. Whether it is the first.
+    bool saw(const SeenStep& step);
     double pass_s(double local) const;
-    double exchange_s(std::int32_t machines, std::int32_t gpus) const;
-    // Of a step with an exchange that takes so long, after so many passes without one.
-    double step_s(double pass_s, double exchange_s, std::int64_t accumulated) const;
+    struct Exchange {
+        double time_s = 0;
+        double log = 0;
+    };
+    Exchange exchange(std::int32_t machines, std::int32_t gpus) const;
+    // Of a step with such an exchange, after so many passes without one.
+    double step_s(double pass_s, const Exchange& exchange, std::int64_t accumulated) const;
 
 private:
     enum Parameter : std::uint8_t {
@@ -58,8 +62,18 @@ private:
     struct Seen : SeenStep {
         double log_pass = 0;
         double log_step = 0;
+        std::size_t pass = 0;      // among the passes that differ
+        std::size_t exchange = 0;  // among the exchanges that differ
+    };
+    // Many steps have the same pass or the same exchange, whose logarithms are what a fit costs.
+    struct Exchanging {
+        bool between_machines = false;
+        std::int32_t gpus = 1;
+        friend bool operator==(const Exchanging&, const Exchanging&) = default;
     };
     std::vector<Seen> seen_;
+    std::vector<std::int64_t> passes_;  // by their batches
+    std::vector<Exchanging> exchanges_;
     Values fitted_{};  // the parameters themselves
 };
 

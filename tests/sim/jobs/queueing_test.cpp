@@ -1,8 +1,9 @@
 // queueing_test.cpp — what queueing theory says in closed form, and FIFO against a simulator of ten
-// lines.
+// lines. With UKEMI_QUEUE_JOBS=n of n jobs a form and seed, where intervals are the narrower.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 
 #include "base/rng.hpp"
@@ -31,15 +32,18 @@ struct QueueForm {
     double arrivals_per_s;
     ServiceLaw service;
     double mean_response_s;
+    std::size_t jobs = 12'000;  // of a seed
 };
 
 // Erlang's C formula, Pollaczek and Khinchine's; the last two are integrals (Schrage and Miller).
 constexpr QueueForm queue_forms[] = {
     {"M/M/1", "fifo", 1, 0.5, exponential_service, 2},
     {"M/M/1", "fifo", 1, 0.8, exponential_service, 5},
+    {"M/M/1", "fifo", 1, 0.9, exponential_service, 10, 30'000},
     {"M/D/1", "fifo", 1, 0.5, constant_service, 1.5},
     {"M/D/1", "fifo", 1, 0.8, constant_service, 3},
     {"M/G/1", "fifo", 1, 0.5, varied_service, 3.5},
+    {"M/G/1", "fifo", 1, 0.8, varied_service, 11, 30'000},
     {"M/M/4", "fifo", 4, 3, exponential_service, 1.509433962264151},
     {"M/M/8", "fifo", 8, 6.4, exponential_service, 1.28602807840126},
     {"M/M/16", "fifo", 16, 14.4, exponential_service, 1.3695896211702436},
@@ -81,11 +85,13 @@ std::vector<Instant> fifo_ends(const std::vector<sim::SharingJob>& jobs, std::si
 }  // namespace
 
 TEST_CASE("queueing: mean response times are those of the closed forms", "[jobs][queueing]") {
-    constexpr std::size_t jobs_each = 12'000;
+    const char* const asked = std::getenv("UKEMI_QUEUE_JOBS");
     constexpr std::size_t warm_up = 2'000;  // that find the system emptier than it is later
     constexpr std::uint64_t seeds = 10;
     for (const QueueForm& form : queue_forms) {
         CAPTURE(form.system, form.arrivals_per_s);
+        const std::size_t jobs_each =
+            asked == nullptr ? form.jobs : std::max<std::size_t>(form.jobs, std::stoull(asked));
         std::vector<double> means_s;
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
             const auto jobs = random_jobs(form, seed, jobs_each);

@@ -171,8 +171,69 @@ TEST_CASE("max_min: nobody is slower than alone on an equal part of the cluster"
     }
 }
 
+TEST_CASE("max_min: nobody has less than the part that his priority is of all",
+          "[jobs][property]") {
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        CAPTURE(seed);
+        RandomWorkload workload = random_workload(seed);
+        RandomStream random(seed, "test/weights");
+        std::int64_t weights = 0;
+        for (SharingJob& job : workload.jobs) weights += job.priority = random.integer(1, 5);
+        const sim::ScheduleOutcome outcome = outcome_of(workload, "max_min", "{}");
+        for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+            const SharingJob& job = workload.jobs[i];
+            const double part = static_cast<double>(job.gpus * weights) /
+                                static_cast<double>(workload.cluster.gpus() * job.priority);
+            const double fair_s = to_seconds(job.service) * std::max(1.0, part);
+            REQUIRE(to_seconds(outcome.jobs[i].completion - job.arrival) <= fair_s + 1e-6);
+        }
+    }
+}
+
+// Whose time on an equal part of the cluster is at most T are all done by the largest ratio of
+// completion time to it, times T: their work together cannot be done sooner, nor anybody's alone.
+TEST_CASE("schedulers: no largest finish-time ratio is below what work and GPUs allow",
+          "[jobs][property]") {
+    constexpr std::pair<const char*, const char*> fair[] = {
+        {"fifo", "{}"},
+        {"srtf", "{}"},
+        {"max_min", "{}"},
+        {"finish_time_fairness", R"({"round": "700 ms"})"}};
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        RandomWorkload workload = random_workload(seed);
+        const double gpus = workload.cluster.gpus();
+        std::vector<std::pair<double, double>> jobs;  // time on an equal part, work
+        double least = 0;
+        for (SharingJob& job : workload.jobs) {
+            job.arrival = {};
+            const double service_s = to_seconds(job.service);
+            const double part = job.gpus * static_cast<double>(workload.jobs.size()) / gpus;
+            jobs.emplace_back(service_s * std::max(1.0, part), service_s * job.gpus);
+            least = std::max(least, service_s / jobs.back().first);
+        }
+        std::vector<std::pair<double, double>> by_time = jobs;
+        std::ranges::sort(by_time);
+        double work = 0;
+        for (const auto& [equal_s, own] : by_time) {
+            least = std::max(least, (work += own) / (gpus * equal_s));
+        }
+        for (const auto& [name, parameters] : fair) {
+            CAPTURE(seed, name);
+            const sim::ScheduleOutcome outcome = outcome_of(workload, name, parameters);
+            double largest = 0;
+            for (std::size_t i = 0; i < jobs.size(); ++i) {
+                const double time_s = to_seconds(outcome.jobs[i].completion.since_start());
+                largest = std::max(largest, time_s / jobs[i].first);
+            }
+            REQUIRE(largest >= least - 1e-6);
+            // With an equal part of the cluster each job is in time.
+            if (std::string_view(name) == "max_min") REQUIRE(largest <= 1 + 1e-6);
+        }
+    }
+}
+
 TEST_CASE("max_min: who has less than another has all it asked for", "[jobs][property]") {
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
         CAPTURE(seed);
         const RandomWorkload workload = random_workload(seed);
         const sim::ScheduleOutcome outcome = outcome_of(workload, "max_min", "{}");

@@ -91,6 +91,21 @@ TEST_CASE("spot_shares: a loss is shared by those who are there, by hand", "[job
     }
 }
 
+TEST_CASE("spot_shares: a job of priority 3 has three times as large a part, by hand", "[jobs]") {
+    // Of four GPUs three and one. One goes at 100 s, which is known at 90 s: two and one, as nobody
+    // is put off. The first has 130 of its 400 GPU seconds left then, until 155 s; the other did
+    // 155 by then, and has all three for the 245 that are left.
+    sim::SharedCluster cluster(4, 1);
+    cluster.markets = {spot_of({{Instant{}, 4}, {Instant::at(whole_seconds(100)), 3}},
+                               whole_seconds(10), dollar_an_hour)};
+    std::vector<SharingJob> jobs = {plain_job({}, 4, whole_seconds(100)),
+                                    plain_job({}, 4, whole_seconds(100))};
+    jobs[0].priority = 3;
+    const sim::ScheduleOutcome outcome = spent_on(cluster, jobs, "spot_shares", "{}");
+    CHECK(to_seconds(outcome.jobs[0].completion.since_start()) == Approx(155));
+    CHECK(to_seconds(outcome.jobs[1].completion.since_start()) == Approx(155 + 245.0 / 3));
+}
+
 TEST_CASE("spot_shares: a deadline moves a job to machines that stay, by hand", "[jobs]") {
     // Spot goes at 50 s, which is known at 45 s; 55 s are left of 100, to be done by 200 s with
     // 10 s to spare: it waits for spot until 135 s.

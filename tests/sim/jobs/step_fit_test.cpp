@@ -28,7 +28,7 @@ sim::SeenStep seen(const Law& law, std::int32_t machines, std::int32_t gpus, std
 
 double predicted_s(const sim::StepFit& fit, std::int32_t machines, std::int32_t gpus,
                    double local) {
-    return fit.step_s(fit.pass_s(local), fit.exchange_s(machines, gpus), 0);
+    return fit.step_s(fit.pass_s(local), fit.exchange(machines, gpus), 0);
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ TEST_CASE("step fit: one step of one GPU says nothing of exchanges, and halves t
     CHECK(fit.pass_s(200) == Approx(0.3).epsilon(1e-3));  // half of it is fixed
     CHECK(predicted_s(fit, 1, 4, 100) == Approx(0.2).epsilon(1e-3));
     CHECK(predicted_s(fit, 4, 16, 100) == Approx(0.2).epsilon(1e-3));
-    CHECK(fit.step_s(0.2, 0, 3) == Approx(0.8).epsilon(1e-3));
+    CHECK(fit.step_s(0.2, {0, -1e3}, 3) == Approx(0.8).epsilon(1e-3));
 }
 
 TEST_CASE("step fit: between machines it is hoped for a tenth more than within", "[jobs]") {
@@ -49,7 +49,7 @@ TEST_CASE("step fit: between machines it is hoped for a tenth more than within",
     fit.saw({1, 1, 100, 0.2, 0.2});
     fit.saw({1, 2, 100, 0.2, 0.25});
     CHECK(predicted_s(fit, 1, 2, 100) == Approx(0.25).epsilon(0.01));
-    CHECK(fit.exchange_s(2, 2) == Approx(1.1 * fit.exchange_s(1, 2)).epsilon(1e-6));
+    CHECK(fit.exchange(2, 2).time_s == Approx(1.1 * fit.exchange(1, 2).time_s).epsilon(1e-6));
 }
 
 TEST_CASE("step fit: steps of a law of its own form come out within 2 %", "[jobs][property]") {
