@@ -230,8 +230,11 @@ TEST_CASE("recorded workloads: Pollux with fitted models beside its authors' mea
         const Summary all = summarise(bred_s);
         WARN(name << ": theirs " << theirs_s << " s, exact " << exact_s << " s, bred " << all.mean
                   << " s, 95 % from " << all.mean_low_95 << " to " << all.mean_high_95);
-        CHECK(std::abs(exact_s / theirs_s - 1) < 0.1);
-        CHECK((bred_s.empty() || std::abs(all.mean / theirs_s - 1) < 0.1));
+        // More than half of workload 3's GPU time is of yolov3, of which 12 step times are known
+        // (sim/jobs/README.md).
+        const double near = number == 3 ? 0.1 : 0.05;
+        CHECK(std::abs(exact_s / theirs_s - 1) < near);
+        CHECK((bred_s.empty() || std::abs(all.mean / theirs_s - 1) < near));
     }
 }
 
