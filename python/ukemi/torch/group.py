@@ -2,7 +2,8 @@
 
 They meet in a file that has no name: it lies in the memory of rank 0, which says where. Members on
 several hosts, whose network the user has said to be trusted, meet at a place of rank 0's
-(meeting_place.py). A group can be aborted from another thread, by shutting its sockets: a thread that waits in it comes back at once.
+(meeting_place.py). A group can be aborted from another thread, by shutting its sockets: a thread
+that waits in it comes back at once.
 """
 
 import json
