@@ -5,10 +5,9 @@
 // some are taken, the job with the largest part gives up a GPU, then the next, so that a loss is
 // shared and nobody is put off whom a GPU less would spare. Who comes gets one, if need be of the
 // largest. What is free goes to the smallest parts; a job grows only if that saves it more than two
-// restarts. A job with
-// a deadline moves to machines that stay at the last moment at which they still finish it in time,
-// all unsaved work counted as saved; others use these only where there are no spot machines for
-// them.
+// restarts. A job with a deadline moves to machines that stay at the last moment at which they
+// still finish it in time, all unsaved work counted as saved; others use these only where there are
+// no spot machines for them.
 //
 // Under a budget a job is refused if what it takes to finish all that were admitted, at the prices
 // of the moment (of machines that stay, if it has a deadline) and `allowance` more, is not there.
@@ -74,8 +73,8 @@ private:
 
     // Part of what it asked for, over its priority: larger first; of equals the later one.
     static bool has_more(const Sharing& a, const Sharing& b) {
-        const std::int64_t left = a.gpus * b.request.gpus * b.request.priority;
-        const std::int64_t right = b.gpus * a.request.gpus * a.request.priority;
+        const Int128 left = Int128{a.gpus} * b.request.gpus * b.request.priority;
+        const Int128 right = Int128{b.gpus} * a.request.gpus * a.request.priority;
         return left != right ? left > right : a.request.id > b.request.id;
     }
 

@@ -30,7 +30,8 @@ class Types(ScratchTest):
                 continue
             for member in dir(one):
                 if not member.startswith("__"):
-                    self.assertRegex(stubs, rf"(?m)^    (def {member}\(|{member}:)", f"{name}.{member}")
+                    line = rf"(?m)^    (def {member}\(|{member}:)"
+                    self.assertRegex(stubs, line, f"{name}.{member}")
         for name in dir(ukemi.Decision()):
             if not name.startswith("__"):
                 self.assertIn(f"        {name}: ", stubs)
