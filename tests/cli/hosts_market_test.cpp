@@ -112,7 +112,7 @@ TEST_CASE(
     const std::vector<std::string> decided = test::committed_plans(live->run.decisions);
     CHECK(decided.size() == recorded.size());
     CHECK(decided == test::committed_plans(simulated.decisions));
-    for (int k = 1; k <= 4; ++k) CHECK(hosts.processes(k).empty());
+    CHECK(hosts.nobody_is_left());
 }
 
 }  // namespace ukemi

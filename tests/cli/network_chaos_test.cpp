@@ -118,7 +118,7 @@ public:
         CHECK(ran.code == 1);
         CHECK_THAT(ran.err, Catch::Contains("the model is saved, all "));
         for (auto& [host, agent] : agents_) CHECK(agent->wait().code == 0);
-        CHECK(rig_.nobody_is_left(hosts_of_run));
+        CHECK(rig_.hosts.nobody_is_left(hosts_of_run));
         check_steps_and_decisions(fs::directory_iterator(rig_.folder() / out_ / "runs")->path());
     }
 

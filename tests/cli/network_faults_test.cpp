@@ -22,7 +22,7 @@ TEST_CASE(
     CHECK(rig.hosts.delivered(1, 2) > 0);
     const bool same = rig.weights("away") == rig.weights_at_home();
     CHECK(same);
-    CHECK(rig.nobody_is_left(4));
+    CHECK(rig.hosts.nobody_is_left());
 }
 
 TEST_CASE("networked hosts: clocks that are wrong by a day either way change nothing",

@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "tests/cli/child.hpp"
 #include "tests/cli/packet_switch.hpp"
@@ -83,6 +85,19 @@ public:
     }
     std::string processes(int host) const {
         return run(fmt::format("ip netns pids {}{}", prefix_, host)).out;
+    }
+    // A worker whose remote shell was killed ends when it sees its connection closed: soon, not at
+    // once.
+    bool nobody_is_left() const { return nobody_is_left(count_); }
+    bool nobody_is_left(int hosts) const {  // on the first so many
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        for (int host = 1; host <= hosts; ++host) {
+            while (!processes(host).empty()) {
+                if (std::chrono::steady_clock::now() > end) return false;
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            }
+        }
+        return true;
     }
 
     // Both ways between two hosts, of which 0 is the coordinator's; with HostNetwork::switched.

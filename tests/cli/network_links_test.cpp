@@ -99,7 +99,7 @@ TEST_CASE("networked hosts: the tree follows what workers measure between them",
         CHECK((link.at("bytes_per_wall_second").get<double>() < 2.5e6) == is_far);
         CHECK(link.at("times").get<int>() >= 2);
     }
-    CHECK(rig.nobody_is_left(link_hosts));
+    CHECK(rig.hosts.nobody_is_left());
 }
 
 TEST_CASE("networked hosts: a calibration has what is between them", "[cli][live]") {
@@ -123,7 +123,7 @@ TEST_CASE("networked hosts: a calibration has what is between them", "[cli][live
         CHECK((link.at("round_trip").at("raw_s").at(0).get<double>() > 0.025) == is_far);
         CHECK((link.at("mebibyte").at("raw_s").at(0).get<double>() > 0.4) == is_far);
     }
-    CHECK(rig.nobody_is_left(link_hosts));
+    CHECK(rig.hosts.nobody_is_left());
 }
 
 }  // namespace ukemi

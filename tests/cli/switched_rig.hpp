@@ -78,13 +78,6 @@ public:
         REQUIRE(home.code == 0);
         return weights("home");
     }
-    bool nobody_is_left(int host_count) const {
-        for (int k = 1; k <= host_count; ++k) {
-            if (!hosts.processes(k).empty()) return false;
-        }
-        return true;
-    }
-
     NetworkHosts hosts;
 
 private:
