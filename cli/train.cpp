@@ -259,6 +259,17 @@ bool write_live(analysis::OutputFolder& results, const analysis::ReplayInputs& i
         analysis::write_results(results, inputs, std::span(&live.run, 1), {}));
 }
 
+// There is something to measure, and somebody who does.
+void expect_links(const TrainOptions& options, const scenarios::Scenario& scenario) {
+    if (options.link_steps.value_or(0) == 0) return;
+    if (options.live.network.hosts.empty() && options.agents.empty()) {
+        throw InputError("--measure-links", "", "goes with --hosts or --agents");
+    }
+    if (scenario.training && !scenario.training->script.empty()) {
+        throw InputError("--measure-links", "", "workers of a script do not measure links");
+    }
+}
+
 void train(const TrainOptions& options) {
     scenarios::Scenario scenario = options.live.read_scenario();
     const std::optional<runtime::AgentDoor> agents = agents_of(options, scenario);
@@ -266,6 +277,7 @@ void train(const TrainOptions& options) {
     const FileDescriptor held = agents ? hold_door(*agents) : FileDescriptor();
     const std::string device = options.live.device(scenario);
     const runtime::LiveOptions would = options.live.worker_options(scenario);  // or a complaint
+    expect_links(options, scenario);
     if (options.dry_run) return print_commands(would, scenario.job.instances_max);
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
     auto notice_sources = sources_in(options.notices);

@@ -1,3 +1,4 @@
+// link_probe.cpp — two ranks send each other a little, then more, and look at the clock.
 #include "kernels/link_probe.hpp"
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <limits>
+#include <span>
 
 #include "base/invariant.hpp"
 
@@ -121,10 +123,19 @@ Outcome LinkProbe::before_step(std::int64_t step, std::optional<Met>& met) {
     if (!first_step_) first_step_ = step;
     const std::int64_t round = (step - *first_step_) % std::max(every_steps_, rounds);
     if (round >= rounds) return Outcome::ok;
+    const Outcome outcome = meet(static_cast<std::int32_t>(round), met);
+    if (outcome != Outcome::ok) return outcome;
+    const std::byte own{};
+    std::vector<std::byte> all(static_cast<std::size_t>(peers_.membership().size));
+    return peers_.all_gather("links_measured", std::span(&own, 1), all);
+}
+
+Outcome LinkProbe::meet(std::int32_t round, std::optional<Met>& met) {
+    const auto hosts = static_cast<std::int32_t>(first_ranks_.size());
     if (first_ranks_[static_cast<std::size_t>(host_)] != peers_.membership().rank) {
         return Outcome::ok;
     }
-    const auto other = met_in_round(host_, hosts, static_cast<std::int32_t>(round));
+    const auto other = met_in_round(host_, hosts, round);
     if (!other) return Outcome::ok;
     LinkSpeed speed;
     const Outcome outcome =

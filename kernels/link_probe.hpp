@@ -45,11 +45,14 @@ public:
         std::int32_t host = 0;  // the other one
         LinkSpeed speed;
     };
-    // What this rank has measured, if it is the one of the two that tells.
+    // What this rank has measured, if it is the one of the two that tells. All ranks leave it
+    // together: nobody's wait for the pair is part of the step.
     Outcome before_step(std::int64_t step, std::optional<Met>& met);
     std::int32_t host() const { return host_; }  // of this rank; 0 if all are on one
 
 private:
+    Outcome meet(std::int32_t round, std::optional<Met>& met);
+
     Communicator& peers_;
     std::int64_t every_steps_;
     std::vector<std::int32_t> first_ranks_;  // of each host

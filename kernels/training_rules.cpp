@@ -89,7 +89,7 @@ std::string training_refusal(const policies::Plan& plan, int workers) {
         return fmt::format("a step has from 1 to {} samples, not {}", samples_max, samples);
     }
     if (!std::isfinite(plan.learning_rate)) return "the learning rate is not a number";
-    if (!policies::plan_values::tree(plan.tree)) return "a tree of hosts that has a circle";
+    if (!policies::plan_values::tree(plan.tree)) return "no tree of hosts with host 0 at its root";
     return schedule_refusal(plan.collective, workers);
 }
 

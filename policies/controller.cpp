@@ -314,12 +314,15 @@ const Plan& Controller::plan_as_bought() {
     return plan_;
 }
 
+bool Controller::is_asked(const Slot& slot, const ControlEvent& event) const {
+    const bool of_step = event.hook == Hook::before_step || event.hook == Hook::after_step;
+    return slot.hooks.has(event.hook) && (!of_step || steps_done_ % slot.every_steps == 0);
+}
+
 void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& seen,
                      const Plan& plan) {
-    if (!slot.hooks.has(event.hook)) return;
+    if (!is_asked(slot, event)) return;
     Policy& policy = *slot.policy;
-    const bool of_step = event.hook == Hook::before_step || event.hook == Hook::after_step;
-    if (of_step && steps_done_ % slot.every_steps != 0) return;
     const PolicyView view{seen,    plan,        *predictor_,
                           oracle_, slot.random, capabilities_.instances_max};
     const auto answer = [&]() -> Decision {
@@ -376,6 +379,11 @@ std::optional<Plan> Controller::propose(const ControlEvent& event, Observation& 
     seen.steps_done = steps_done_;
     seen.epoch = samples_per_epoch_ > 0 ? samples_done_ / samples_per_epoch_ : 0;
     predictor_->observe(seen, plan_);
+    // Of many hosts there are many, in each line of the log.
+    const bool links_asked = std::ranges::any_of(slots_, [&](const Slot& slot) {
+        return slot.policy->looks_at_links() && is_asked(slot, event);
+    });
+    if (!links_asked) seen.links.clear();
     answers_.clear();
     ask_all(event, seen);
     ask_at_ = Instant::never();

@@ -138,6 +138,7 @@ private:
     bool step_hook_due(Hook hook) const;
     bool due(Boundary at) const;
     void ask_all(const ControlEvent& event, const Observation& seen);
+    bool is_asked(const Slot& slot, const ControlEvent& event) const;
     void ask(Slot& slot, const ControlEvent& event, const Observation& seen, const Plan& plan);
     const Plan& plan_as_bought();
     const Plan* merge(std::string& refused);

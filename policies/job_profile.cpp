@@ -74,18 +74,6 @@ Duration time_for(StepRate rate, std::int64_t steps) {
     return nanoseconds(static_cast<std::int64_t>(time));
 }
 
-Duration exposed_communication(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
-    if (workers < 2) return {};
-    const auto& known = profile.communication;
-    const auto own = std::ranges::find(known, plan.collective, &ExposedCommunication::collective);
-    if (own != known.end()) return time_for_size(own->times, workers);
-    Duration longest;
-    for (const ExposedCommunication& one : known) {
-        longest = std::max(longest, time_for_size(one.times, workers));
-    }
-    return longest;
-}
-
 namespace {
 
 StepRate rate_in(const std::vector<ThroughputPoint>& points, std::int32_t workers) {
@@ -108,6 +96,37 @@ StepRate rate_in(const std::vector<ThroughputPoint>& points, std::int32_t worker
     return points.back().rate;
 }
 
+struct LinkedStep {
+    Duration computing;
+    Duration exposed;
+};
+
+// `throughput` has the ring over the hosts in it: no step is longer than it was measured.
+LinkedStep step_over_links(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
+    const Duration step = time_for(rate_in(profile.throughput, workers), 1);
+    const Duration around =
+        std::min(ring_over_hosts(profile.links, workers), step - nanoseconds(1));
+    const bool by_tree = goes_by_tree(profile.links, plan, workers);
+    return {step - around, by_tree ? tree_over_hosts(profile.links, plan.tree) : around};
+}
+
+}  // namespace
+
+Duration exposed_communication(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
+    if (workers < 2) return {};
+    if (profile.links.known()) return step_over_links(profile, plan, workers).exposed;
+    const auto& known = profile.communication;
+    const auto own = std::ranges::find(known, plan.collective, &ExposedCommunication::collective);
+    if (own != known.end()) return time_for_size(own->times, workers);
+    Duration longest;
+    for (const ExposedCommunication& one : known) {
+        longest = std::max(longest, time_for_size(one.times, workers));
+    }
+    return longest;
+}
+
+namespace {
+
 StepRate compute_rate(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
     const auto deep =
         std::ranges::find(profile.pipelines, plan.layout.pipeline, &PipelineSteps::stages);
@@ -128,7 +147,12 @@ StepRate compute_rate(const JobProfile& profile, const Plan& plan, std::int32_t 
 }  // namespace
 
 StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
+    if (goes_by_tree(profile.links, plan, workers)) {
+        const LinkedStep step = step_over_links(profile, plan, workers);
+        return {1, step.computing + step.exposed};
+    }
     const StepRate rate = compute_rate(profile, plan, workers);
+    if (profile.links.known()) return rate;
     const Duration exposed = exposed_communication(profile, plan, workers);
     return exposed > Duration{} ? slowed(rate, exposed) : rate;
 }

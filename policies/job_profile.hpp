@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "policies/host_links.hpp"
 #include "policies/predictor.hpp"
 #include "policies/step_time.hpp"
 
@@ -66,6 +67,10 @@ struct JobProfile {
     // Of a job whose pipelines may have several numbers of stages, each once, in rising order: the
     // Plan's layout says which. Takes the place of `throughput`.
     std::vector<PipelineSteps> pipelines;
+    // Between hosts that are unequally far from each other. `throughput` has the ring over them in
+    // it; where the Plan has a tree, that one's time stands in the ring's place. Not beside
+    // `step_time`, `communication` and `pipelines`.
+    HostLinks links;
     Duration spawn;  // from a machine's being there until its worker can join; others train
 };
 

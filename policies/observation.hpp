@@ -127,7 +127,7 @@ struct Observation {
     ExchangeView exchange;
     std::vector<WorkerView> worker_views;
     // Of every two hosts of the present group, sorted; empty until all are measured, with one host,
-    // and unless a policy looks at them (Policy::looks_at_links).
+    // and unless a policy is asked that looks at them (Policy::looks_at_links).
     std::vector<LinkView> links;
 
     // The market, by the world.

@@ -126,7 +126,8 @@ inline constexpr std::tuple plan_fields{
                plan_values::ascending, "machines to replace that are not in ascending order",
                Written::unless_default),
     plan_field("tree", Knob::collective, &Plan::tree, &Decision::tree, Restarted::segment,
-               plan_values::tree, "a tree of hosts that has a circle", Written::unless_default),
+               plan_values::tree, "no tree of hosts with host 0 at its root",
+               Written::unless_default),
 };
 
 inline constexpr std::tuple decision_fields = std::tuple_cat(fleet_wishes, plan_fields);

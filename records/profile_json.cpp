@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "records/json_record.hpp"
+#include "records/observation_table.hpp"
 #include "records/plan_json.hpp"
 
 namespace ukemi::records {
@@ -75,6 +76,24 @@ policies::ExposedCommunication communication_from(const json& object) {
     }
     fields.finish();
     return one;
+}
+
+policies::HostLinks links_from(const json& object) {
+    policies::HostLinks links;
+    Fields fields(object);
+    fields.need("message_bytes");
+    fields.quantity("message_bytes", links.message);
+    fields.integer_from("workers_per_host", 1, links.workers_per_host);
+    fields.list("between", [&](const json& element) {
+        links.links.push_back(record_from<policies::LinkView>(element));
+    });
+    fields.finish();
+    const bool whole = links.message.raw() >= 0 && is_of_all_pairs(links.links) &&
+                       std::ranges::all_of(links.links, [](const policies::LinkView& link) {
+                           return link.bytes_per_second > 0;
+                       });
+    if (!whole) Fields::refuse("between", "what is between each two hosts, in order");
+    return links;
 }
 
 json group_times_json(const std::vector<policies::GroupTime>& groups) {
@@ -227,6 +246,11 @@ json to_json(const policies::JobProfile& profile) {
     for (const policies::ExposedCommunication& one : profile.communication) {
         object["communication"].push_back(communication_json(one));
     }
+    if (profile.links.known()) {
+        object["links"] = {{"message_bytes", profile.links.message.raw()},
+                           {"workers_per_host", profile.links.workers_per_host},
+                           {"between", value_json(profile.links.links)}};
+    }
     if (!profile.learner_speeds.empty())
         object["learner_speeds_per_mille"] = profile.learner_speeds;
     if (profile.spawn > Duration{}) object["spawn_ns"] = profile.spawn.raw();
@@ -297,6 +321,7 @@ policies::JobProfile profile_from(const json& object) {
         }
         profile.communication.push_back(std::move(one));
     });
+    if (const json* links = fields.find("links")) profile.links = links_from(*links);
     read_learner_speeds(fields, profile.learner_speeds);
     fields.list("pipelines", [&](const json& element) {
         profile.pipelines.push_back(pipeline_steps_from(element));

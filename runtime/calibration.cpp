@@ -432,6 +432,12 @@ scenarios::LiveCosts measure_costs(const scenarios::Scenario& scenario,
     costs.training = scenarios::training_text(scenario);
     costs.device = options.device;
     costs.stretch_steps = options.steps;
+    const auto& hosts = options.live.remote.hosts;
+    const bool scripted = !scenario.training->script.empty();
+    if (hosts.size() > 1 && options.workers_max > hosts.front().slots && !scripted) {
+        if (options.on_progress) options.on_progress("links between the hosts");
+        measure_links(scenario, options, costs);
+    }
     for (int repetition = 0; repetition < options.repetitions; ++repetition) {
         const Progress tell = [&](const std::string& what) {
             if (!options.on_progress) return;
@@ -443,11 +449,6 @@ scenarios::LiveCosts measure_costs(const scenarios::Scenario& scenario,
         tell("copies, collectives, codecs, monitors, checkpoints by size");
         costs.machine.add(kernels::measure_machine(*options.machine));
         expect_not_interrupted(options);
-    }
-    const bool scripted = !scenario.training->script.empty();
-    if (options.live.remote.hosts.size() > 1 && !scripted) {
-        if (options.on_progress) options.on_progress("links between the hosts");
-        measure_links(scenario, options, costs);
     }
     std::ranges::sort(costs.steps, {}, &scenarios::StepCosts::setting);
     return costs;

@@ -67,10 +67,14 @@ std::unique_ptr<Journaled> begin_journal(const LiveOptions& options, const std::
     if (live.stop_at) header.stop_at_ns = ns_of(*live.stop_at);
     if (header.stop_at_ns) live.stop_at = WorldTime(std::chrono::nanoseconds(*header.stop_at_ns));
     live.journal = &journaled->journal.emplace(options.folder, header);
+    const auto open = [journal = live.journal, on_open = options.on_open] {
+        journal->keep();
+        if (on_open) on_open();
+    };
     if (journaled->past) {
-        live.on_past_relived = options.on_open;
-    } else if (options.on_open) {
-        options.on_open();
+        live.on_past_relived = open;
+    } else {
+        open();
     }
     if (!provider) return journaled;
     provider->run = header.machines;

@@ -192,12 +192,8 @@ LiveSetup live_setup(const scenarios::Scenario& scenario, const scenarios::Polic
     return live;
 }
 
-// It could not live through its past. What it did is nothing, and its term is free again.
-bool is_refused(const LiveTrainer* trainer, const LiveSetup& live) {
-    if (trainer == nullptr || !trainer->relives()) return false;
-    live.journal->withdraw();
-    return true;
-}
+// It could not live through its past.
+bool is_refused(const LiveTrainer* trainer) { return trainer != nullptr && trainer->relives(); }
 
 // Whatever broke the run off: its workers are still there.
 void keep_model(LiveTrainer& trainer, LiveRecord& record) {
@@ -316,7 +312,7 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     try {
         result = world.run();
     } catch (const std::exception& error) {
-        if (is_refused(trainer, live) || live_run.record.steps.empty()) throw;
+        if (is_refused(trainer) || live_run.record.steps.empty()) throw;
         live_run.failure = std::current_exception();
         live_run.record.stopped = error.what();
         keep_model(*trainer, live_run.record);

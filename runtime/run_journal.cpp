@@ -141,8 +141,19 @@ RunJournal::RunJournal(const std::filesystem::path& folder, const JournalHeader&
                          fmt::format("another coordinator has this run, in term {}", header.term));
     }
     if (!descriptor_) throw std::system_error(errno, std::generic_category(), file_.string());
-    write_all(descriptor_.get(), std::string(title) + frame_of(header), file_);
+    try {
+        write_all(descriptor_.get(), std::string(title) + frame_of(header), file_);
+    } catch (...) {
+        std::error_code ignored;
+        std::filesystem::remove(file_, ignored);
+        throw;
+    }
     sync();
+}
+
+RunJournal::~RunJournal() {
+    std::error_code ignored;
+    if (descriptor_ && !kept_) std::filesystem::remove(file_, ignored);
 }
 
 void RunJournal::write(const JournalRecord& record) {
@@ -157,12 +168,6 @@ void RunJournal::write(const JournalRecord& record) {
 }
 
 std::optional<std::string> RunJournal::take_problem() { return std::exchange(problem_, {}); }
-
-void RunJournal::withdraw() {
-    std::error_code ignored;
-    if (descriptor_) std::filesystem::remove(file_, ignored);
-    descriptor_.reset();
-}
 
 void RunJournal::sync() {
     if (descriptor_) ::fdatasync(descriptor_.get());

@@ -26,7 +26,7 @@ namespace ukemi::runtime {
 
 // What the run is, at the beginning of each file.
 struct JournalHeader {
-    std::uint32_t version = 1;
+    std::uint32_t version = 2;   // of the bytes of all records
     std::uint64_t identity = 0;  // of scenario, policies, seed and time scale
     std::string run;
     std::uint32_t term = 1;
@@ -79,19 +79,24 @@ public:
     // Begins the file of header.term in this folder. InputError if it is there: somebody else has
     // that term; std::system_error if the machine fails.
     RunJournal(const std::filesystem::path& folder, const JournalHeader& header);
+    // The file of one that was not kept goes: its coordinator was refused, or failed, before it
+    // acted on anything, and its term is free again.
+    ~RunJournal();
+    RunJournal(const RunJournal&) = delete;
+    RunJournal& operator=(const RunJournal&) = delete;
+    void keep() { kept_ = true; }
 
     // Before what it says is acted on. Where the machine fails it says so once, and all journals
     // of the folder go: half of one would be a lie.
     void write(const JournalRecord& record);
     std::optional<std::string> take_problem();
-    // The file goes: its coordinator was refused before it wrote anything. Later records are lost.
-    void withdraw();
     void sync();  // what is written outlives the machine, too, where that can be had
 
 private:
     std::optional<std::string> problem_;
     std::filesystem::path file_;
     FileDescriptor descriptor_;
+    bool kept_ = false;
 };
 
 // What was written before, in order.

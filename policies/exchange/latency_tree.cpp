@@ -10,6 +10,7 @@
 
 #include "base/config_reader.hpp"
 #include "policies/exchange/latency_tree_rule.hpp"
+#include "policies/host_links.hpp"
 #include "policies/policy.hpp"
 
 namespace ukemi::policies {
@@ -35,14 +36,13 @@ public:
     }
     Decision after_step(const PolicyView& view) override {
         const std::vector<LinkView>& links = view.seen.links;
-        if (links.empty()) return {};
-        const auto hosts = static_cast<std::size_t>(links.back().host) + 2;  // the last two
-        if (links.size() != hosts * (hosts - 1) / 2) return {};
+        if (!is_of_all_pairs(links)) return {};
+        const auto hosts = static_cast<std::size_t>(links.back().other) + 1;
         std::vector<Duration> times(hosts * hosts);
         for (const LinkView& link : links) {
             const auto host = static_cast<std::size_t>(link.host);
             const auto other = static_cast<std::size_t>(link.other);
-            times[host * hosts + other] = times[other * hosts + host] = time_of(link);
+            times[host * hosts + other] = times[other * hosts + host] = time_over(link, message_);
         }
         const std::vector<std::size_t> parents = minimum_latency_tree(times, hosts);
         const std::vector<std::int32_t> tree(parents.begin(), parents.end());
@@ -58,14 +58,6 @@ public:
     }
 
 private:
-    // Of the message, one way.
-    Duration time_of(const LinkView& link) const {
-        Duration time = Duration::of(link.round_trip.raw() / 2);
-        if (message_.raw() > 0 && link.bytes_per_second > 0) {
-            time += message_ / BytesPerSecond::of(link.bytes_per_second);
-        }
-        return time;
-    }
     static double length_of(const std::vector<std::int32_t>& tree,
                             const std::vector<Duration>& times) {
         double sum = 0;
@@ -85,7 +77,7 @@ private:
 std::unique_ptr<Policy> make_latency_tree(ConfigReader& parameters) {
     const Bytes message = parameters.has("message") ? parameters.bytes("message") : Bytes();
     const double gain = parameters.number("gain", 0, 1, 0.1);
-    const std::int64_t every = parameters.integer("measure_every_steps", 1, 1'000'000, 1);
+    const std::int64_t every = parameters.integer("measure_every_steps", 1, 1'000'000, 10);
     return std::make_unique<LatencyTree>(message, gain, every);
 }
 

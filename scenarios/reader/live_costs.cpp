@@ -401,6 +401,9 @@ policies::JobProfile measured_profile(const LiveCosts& costs, const Scenario& sc
     if (profile.throughput.empty()) {
         throw InputError(file.string(), "/steps", fmt::format("no step can be predicted: {}", why));
     }
+    if (scenario.links_of_costs) {
+        profile.links.links = measured_links(costs, scenario, time_scale, file);
+    }
     const policies::TimeBySize restarts = medians_of(costs.restart, time_scale);
     const std::int32_t largest = scenario.job.plan.workers_max;
     profile.spawn = policies::time_for_size(medians_of(costs.spawn, time_scale), largest);

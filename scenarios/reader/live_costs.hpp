@@ -121,6 +121,12 @@ policies::JobProfile measured_profile(const LiveCosts& costs, const Scenario& sc
                                       double time_scale, const std::filesystem::path& file,
                                       const std::string& device = this_device());
 
+// Between the hosts of the scenario's largest group, in scenario time as above. InputError about
+// the file if some of it was not measured.
+std::vector<policies::LinkView> measured_links(const LiveCosts& costs, const Scenario& scenario,
+                                               double time_scale,
+                                               const std::filesystem::path& file);
+
 // With so many at most.
 void limit_workers(sim::JobSpec& job, std::int32_t workers);
 

@@ -264,6 +264,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
     }
     read_learner_speeds(config, job.profile, job.plan);
     if (!by_time) read_communication(config, job);
+    read_links(config, scenario);
     if (config.has("deadline")) {
         job.deadline =
             Instant::at(bounded_duration(config, "deadline", whole_seconds(1), run_longest));

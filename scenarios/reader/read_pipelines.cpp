@@ -76,7 +76,7 @@ bool read_pipelines(ConfigReader& job_config, bool by_time, sim::JobSpec& job) {
     if (!config) return false;
     if (by_time) job_config.fail("pipelines", "goes with \"samples\", and this job has \"work\"");
     for (const std::string_view key :
-         {"throughput", "step_time", "costs", "communication", "batch_per_worker"}) {
+         {"throughput", "step_time", "costs", "communication", "links", "batch_per_worker"}) {
         if (!job_config.has(key)) continue;
         job_config.fail(key,
                         "stands beside \"pipelines\", whose steps are of one \"batch\" and "

@@ -81,6 +81,7 @@ struct Scenario {
     std::string step_exchange;        // of simulated step times: what adds up the gradients
     std::optional<Bytes> model_size;  // of what moves with the job
     std::filesystem::path costs;      // a calibration that the job's profile is from, or empty
+    bool links_of_costs = false;      // so are the links between its hosts
     std::optional<kernels::TrainingSpec>
         training;                      // what live workers train; a simulation needs none
     std::vector<PolicyList> policies;  // what a replay runs unless told otherwise; maybe none

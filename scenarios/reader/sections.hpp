@@ -40,6 +40,8 @@ void read_work(ConfigReader& root, const std::filesystem::path& folder, Scenario
 void read_job(ConfigReader config, Scenario& scenario);  // after the cluster
 // "step_time" of the job: how long a step takes, by batch. False if there is none.
 bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario);
+// "links" of the job: what is between its hosts. After what a step takes, and the cluster.
+void read_links(ConfigReader& job_config, Scenario& scenario);
 // "pipelines" of the job, instead of its throughput. False if there are none.
 bool read_pipelines(ConfigReader& job_config, bool by_time, sim::JobSpec& job);
 void check_pipelines(const ConfigReader& job_config, const sim::JobSpec& job);  // once all is read

@@ -218,7 +218,7 @@ void Training::begin_transition(const TransitionOrder& order, Instant now) {
     }
     std::ranges::sort(members_);
     parts_known_ = order.workers_differ || !job_->profile.communication.empty() ||
-                   job_->profile.step_time.has_value();
+                   job_->profile.links.known() || job_->profile.step_time.has_value();
     if (learning_) {
         ranks_ =
             std::make_shared<std::vector<InstanceId>>(order.members.begin(), order.members.end());

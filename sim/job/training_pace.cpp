@@ -80,6 +80,7 @@ void Training::observe_workers(policies::Observation& seen) const {
 
 void Training::observe(policies::Observation& seen) const {
     observe_workers(seen);
+    seen.links = job_->profile.links.between(workers_);
     seen.exchange = {};
     if (job_->profile.step_time && workers_ > 0) {
         seen.exchange =

@@ -42,9 +42,10 @@ constexpr std::array simulated{
                               (step &&
                                !(step->learner_speeds.empty() && step->learner_steps.empty()));
                    }},
-    SimulatedKnobs{
-        {policies::Knob::collective},
-        [](const MarketData&, const JobSpec& job) { return !job.profile.communication.empty(); }},
+    SimulatedKnobs{{policies::Knob::collective},
+                   [](const MarketData&, const JobSpec& job) {
+                       return !job.profile.communication.empty() || job.profile.links.known();
+                   }},
     SimulatedKnobs{
         {policies::Knob::layout},
         [](const MarketData&, const JobSpec& job) { return !job.profile.pipelines.empty(); }},

@@ -124,6 +124,20 @@ TEST_CASE("networked hosts: a calibration has what is between them", "[cli][live
         CHECK((link.at("mebibyte").at("raw_s").at(0).get<double>() > 0.4) == is_far);
     }
     CHECK(rig.hosts.nobody_is_left());
+
+    // A simulation decides by them what live workers would.
+    json scenario = json::parse(text_in(rig.folder() / "s.json"));
+    for (const char* measured_now : {"throughput", "restart"}) scenario["job"].erase(measured_now);
+    scenario["job"]["costs"] = "box.json";
+    scenario["job"]["links"] = {{"message", "1.4 kB"}};
+    write_file(rig.folder() / "away.json", scenario.dump());
+    const Ran replayed =
+        run_ukemi(rig.folder(), {"replay", "away.json", "--policies", "latency_tree+on_demand",
+                                 "--out", "simulated", "--details", "first"});
+    INFO(replayed.err);
+    REQUIRE(replayed.code == 0);
+    const auto trees = trees_in(text_in(run_folder(rig, "simulated") / "decisions.jsonl"));
+    CHECK(trees == std::vector{json{0, 0, 0}});
 }
 
 }  // namespace ukemi

@@ -197,6 +197,9 @@ TEST_CASE("ukemi train --dry-run: prints what would start the workers, and start
     CHECK(trusted.out ==
           "ssh -o BatchMode=yes a 'ukemi worker --backend cpu --trusted-network "
           "--read-invitation'\n");
+    const Ran alone = run_ukemi(scratch.path(), {"train", "s.json", "--measure-links", "5"});
+    CHECK(alone.code == 2);
+    CHECK_THAT(alone.err, Catch::Contains("--measure-links: goes with --hosts or --agents"));
     const Ran home = run_ukemi(scratch.path(), {"train", "s.json", "--dry-run"});
     CHECK(home.code == 0);
     CHECK(std::ranges::count(home.out, '\n') == 4);

@@ -121,6 +121,26 @@ TEST_CASE("latency_tree: what is not measured changes nothing", "[latency_tree]"
     CHECK(line.plan.tree == std::vector<std::int32_t>{0, 0});
 }
 
+TEST_CASE("latency_tree: links that are not of each two hosts change nothing", "[latency_tree]") {
+    const auto policy = policy_named("latency_tree", R"({"message": "1 GB"})");
+    Line line;
+    const auto says_nothing = [&](std::vector<LinkView> links) {
+        line.seen.links = std::move(links);
+        line.plan.tree.clear();
+        return line.ask(*policy) == Decision{};
+    };
+    CHECK(says_nothing({{0, 2'000'000'000, milliseconds(1), 1e9}}));
+    CHECK(says_nothing({{0, 2'147'483'647, milliseconds(1), 1e9}}));
+    CHECK(says_nothing({{0, 9, milliseconds(1), 1e9}}));
+    CHECK(says_nothing({{1, 1, milliseconds(1), 1e9}}));
+    CHECK(says_nothing({{0, 1, milliseconds(1), 1e9},
+                        {0, 1, milliseconds(1), 1e9},
+                        {1, 2, milliseconds(1), 1e9}}));
+    line.seen.links = {{0, 1, milliseconds(1), 1e-300}};  // slow is slow
+    line.ask(*policy);
+    CHECK(line.plan.tree == std::vector<std::int32_t>{0, 0});
+}
+
 TEST_CASE("latency_tree: with a message, narrow links count by what they carry", "[latency_tree]") {
     const auto policy = policy_named("latency_tree", R"({"message": "1 MB"})");
     Line line;

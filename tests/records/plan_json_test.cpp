@@ -300,6 +300,26 @@ std::string complaint(const Value& good, Read read, const std::string& pointer, 
 
 }  // namespace
 
+TEST_CASE("profile json: links between hosts come back, and bad ones do not", "[plan_json]") {
+    JobProfile profile;
+    profile.throughput = {{1, {1, milliseconds(1)}}};
+    profile.links.message = Bytes::of(7);
+    profile.links.workers_per_host = 2;
+    profile.links.links = {
+        {0, 1, milliseconds(1), 1e9}, {0, 2, milliseconds(2), 2e9}, {1, 2, milliseconds(3), 3e9}};
+    const json object = to_json(profile);
+    CHECK(profile_from(reread(object)).links == profile.links);
+    const auto says = [&](const std::string& pointer, const json& value) {
+        return complaint(profile, profile_from, "/links/" + pointer, value);
+    };
+    const std::string whole = "\"between\": expected what is between each two hosts, in order";
+    CHECK(says("between/1/other", 1) == whole);  // twice
+    CHECK(says("between/2/other", 7) == whole);  // others are missing
+    CHECK(says("between/1/bytes_per_second", 0) == whole);
+    CHECK(says("message_bytes", -1) == whole);
+    CHECK(says("workers_per_host", 0) == "\"workers_per_host\": expected a number above zero");
+}
+
 TEST_CASE("profile json: what collectives take by size comes back, and bad rows do not",
           "[plan_json]") {
     JobProfile profile;

@@ -1,0 +1,103 @@
+// read_links.cpp — "links" of the job: what is between hosts that are unequally far from each
+// other.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/reader/live_costs.hpp"
+#include "scenarios/reader/sections.hpp"
+
+namespace ukemi::scenarios {
+
+namespace {
+
+constexpr std::int32_t hosts_most = 64;
+
+// Of the largest group.
+std::int32_t hosts_for(const Scenario& scenario) {
+    const std::int32_t on_each = scenario.job.profile.links.workers_per_host;
+    return (scenario.job.instances_max + on_each - 1) / on_each;
+}
+
+policies::LinkView read_way(ConfigReader& config) {
+    policies::LinkView link;
+    link.round_trip = bounded_duration(config, "round_trip", Duration{}, step_longest);
+    link.bytes_per_second = config.bandwidth("bandwidth").raw();
+    return link;
+}
+
+// All alike, and then those that are not.
+std::vector<policies::LinkView> read_ways(ConfigReader& config, std::int32_t hosts) {
+    const policies::LinkView usual = read_way(config);
+    std::vector<policies::LinkView> links;
+    for (std::int32_t host = 0; host < hosts; ++host) {
+        for (std::int32_t other = host + 1; other < hosts; ++other) {
+            links.push_back({host, other, usual.round_trip, usual.bytes_per_second});
+        }
+    }
+    if (!config.has("between")) return links;
+    for (ConfigReader& one : config.objects("between")) {
+        policies::LinkView link = read_way(one);
+        link.host = static_cast<std::int32_t>(one.integer("host", 0, hosts_most - 2));
+        link.other = static_cast<std::int32_t>(one.integer("other", 1, hosts_most - 1));
+        if (link.other <= link.host || link.other >= hosts) {
+            one.fail("other",
+                     fmt::format("expected more than \"host\", which is {}, and at most {}, "
+                                 "found {}",
+                                 link.host, hosts - 1, link.other));
+        }
+        *std::ranges::find_if(links, [&](const policies::LinkView& known) {
+            return known.host == link.host && known.other == link.other;
+        }) = link;
+        one.finish();
+    }
+    return links;
+}
+
+}  // namespace
+
+void read_links(ConfigReader& job, Scenario& scenario) {
+    auto config = job.object_if_present("links");
+    if (!config) return;
+    for (const std::string_view key : {"step_time", "communication", "learner_speeds"}) {
+        if (!job.has(key)) continue;
+        config->fail("", fmt::format("stands beside \"{}\": expected one of them", key));
+    }
+    policies::HostLinks& links = scenario.job.profile.links;
+    links.message = config->bytes("message");
+    if (links.message.raw() < 1) config->fail("message", "expected at least 1 B");
+    links.workers_per_host =
+        static_cast<std::int32_t>(config->integer("workers_per_host", 1, instances_most, 1));
+    const std::int32_t hosts = hosts_for(scenario);
+    if (hosts < 2 || hosts > hosts_most) {
+        config->fail(
+            "", fmt::format("expected 2 to {} hosts, found {}: {} workers, {} on each", hosts_most,
+                            hosts, scenario.job.instances_max, links.workers_per_host));
+    }
+    scenario.links_of_costs = !scenario.costs.empty() && !config->has("round_trip");
+    if (!scenario.links_of_costs) links.links = read_ways(*config, hosts);
+    config->finish();
+}
+
+std::vector<policies::LinkView> measured_links(const LiveCosts& costs, const Scenario& scenario,
+                                               double time_scale,
+                                               const std::filesystem::path& file) {
+    const std::int32_t hosts = hosts_for(scenario);
+    std::vector<policies::LinkView> links;
+    for (const LinkCosts& link : costs.links) {
+        if (link.other >= hosts) continue;
+        const double mebibyte_s = std::max(link.mebibyte.median(), 1e-9) * time_scale;
+        links.push_back({link.host, link.other, seconds(link.round_trip.median() * time_scale),
+                         static_cast<double>(1 << 20) / mebibyte_s});
+    }
+    if (std::ssize(links) != std::int64_t{hosts} * (hosts - 1) / 2) {
+        throw InputError(
+            file.string(), "/links",
+            fmt::format("expected what is between each two of {} hosts, found {} of them: "
+                        "`ukemi calibrate --hosts` measures it",
+                        hosts, links.size()));
+    }
+    return links;
+}
+
+}  // namespace ukemi::scenarios
