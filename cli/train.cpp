@@ -326,7 +326,8 @@ void train(const TrainOptions& options) {
     progress(live.record);
     say_how_it_ended(live, options);  // before anything else can fail
     const bool ends_here = lease && !live.record.replaced;
-    if ((live.interrupted || live.record.failed) && live.record.steps.empty()) {
+    // Machines that were bought have a bill, though nobody trained on them.
+    if ((live.interrupted || live.record.failed) && live.record.steps.empty() && !provider) {
         if (ends_here) end_run(*lease, live_options.folder);
         throw ExitWith{exit_machine_failed};
     }

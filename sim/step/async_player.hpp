@@ -4,8 +4,8 @@
 // each bucket of gradients to its server when it is ready; its update counts when the last has
 // arrived. `exchange` is fetching, and sending that no computing hides. An update's staleness is
 // the number of others that were applied since its worker began to fetch. Where the job has a
-// transport through the hosts, a connection to each server carries both, the server's thread adds
-// up what arrives, and variables and gradients are copied onto the GPU and from it.
+// transport through the hosts, a connection to each server carries both, a thread of it for each
+// worker adds up what arrives, and variables and gradients are copied onto the GPU and from it.
 #pragma once
 
 #include <optional>
