@@ -58,7 +58,8 @@ namespace {
 constexpr std::string_view title = "ukemi run journal\n";
 constexpr std::string_view file_prefix = "journal-";
 constexpr std::size_t journal_bytes_max = std::size_t{64} << 30;
-constexpr std::size_t frame_head = 12;  // its length and the digest of what follows
+static_assert(sizeof(kernels::StepWord) == 160);  // another size is another JournalHeader::version
+constexpr std::size_t frame_head = 12;            // its length and the digest of what follows
 
 // A length, a digest, and the fields.
 template <class T>

@@ -51,6 +51,7 @@ TEST_CASE("a run's journal: what is written is read again, each bit of it", "[jo
     done.report.words[1].compute_ns = -5;
     {
         RunJournal journal(scratch.path(), header_of(1));
+        journal.keep();
         journal.write(Took{at(1), done});
         journal.write(Took{at(2), AgentNoticed{4, "one", "it goes", {}, {InstanceId{9}}}});
         journal.write(Took{at(3), CheckpointSaved{3, 96, 10, "a file", {}}});
@@ -90,6 +91,7 @@ TEST_CASE("a run's journal: one that is cut short is read as far as it goes, a d
     const ScratchFolder scratch;
     {
         RunJournal journal(scratch.path(), header_of(1));
+        journal.keep();
         for (int i = 1; i <= 3; ++i) journal.write(WentOn{at(i)});
     }
     const auto file = scratch.path() / "journal-0001";
@@ -111,6 +113,17 @@ TEST_CASE("a run's journal: one that is cut short is read as far as it goes, a d
     write_file_atomically(file, "no journal at all");
     CHECK_THROWS_WITH(RunPast::read(scratch.path(), 2),
                       Catch::Contains("expected a run's journal"));
+}
+
+TEST_CASE("a run's journal: one whose run did not come to act leaves its term free", "[journal]") {
+    const ScratchFolder scratch;
+    {
+        RunJournal journal(scratch.path(), header_of(2));
+        CHECK_THROWS_AS(RunJournal(scratch.path(), header_of(2)), InputError);
+    }
+    CHECK_FALSE(last_journal(scratch.path()));
+    { RunJournal(scratch.path(), header_of(2)).keep(); }
+    CHECK(last_journal(scratch.path())->term == 2);
 }
 
 TEST_CASE("a run's journal: of each file counts what the next coordinator has read", "[journal]") {
