@@ -156,16 +156,20 @@ class Trainer:
             return
         link.at("connecting")
         begun = time.perf_counter_ns()
-        self._next.group = Group(
-            link,
-            order.epoch,
-            order.attempt,
-            order.rank,
-            size,
-            link.welcome.collective_ns * 1e-9,
-            self._replica.place(),
-            order.group_secret,
-        )
+        try:
+            self._next.group = Group(
+                link,
+                order.epoch,
+                order.attempt,
+                order.rank,
+                size,
+                link.welcome.collective_ns * 1e-9,
+                self._replica.place(),
+                order.group_secret,
+            )
+        except OSError as error:  # of descriptors, threads
+            self._refuse(f"there is no place to meet: {error}")
+            return
         self._next.rendezvous_ns = time.perf_counter_ns() - begun
         link.send("OwnAddress", attempt=order.attempt, address=self._next.group.address())
 
