@@ -6,7 +6,7 @@ import io
 import json
 import struct
 from collections import Counter
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import torch
 
@@ -75,11 +75,12 @@ def pack(state: Dict[str, Any]) -> bytes:
     return into.getvalue()
 
 
-def unpack(data: bytes) -> Dict[str, Any]:
+def unpack(data: Union[bytes, memoryview]) -> Dict[str, Any]:
     """What pack() was given."""
     (size,) = struct.unpack_from("<Q", data)
-    tensors = torch.load(io.BytesIO(data[8 + size :]), map_location="cpu", weights_only=True)
-    state = _unpacked(json.loads(data[8 : 8 + size]), tensors)
+    whole = memoryview(data)
+    tensors = torch.load(io.BytesIO(whole[8 + size :]), map_location="cpu", weights_only=True)
+    state = _unpacked(json.loads(bytes(whole[8 : 8 + size])), tensors)
     assert isinstance(state, dict)
     return state
 
@@ -315,7 +316,7 @@ class Replica:
             }
         )
 
-    def restore(self, data: bytes) -> None:
+    def restore(self, data: Union[bytes, memoryview]) -> None:
         """Raises StateError, in one line; then the replica must not be used."""
         try:
             state = unpack(data)
