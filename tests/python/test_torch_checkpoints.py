@@ -1,6 +1,7 @@
 """What workers of a script save: however large it is, their other threads run meanwhile."""
 
 import errno
+import io
 import mmap
 import os
 import sys
@@ -8,11 +9,14 @@ import threading
 import time
 import unittest
 from types import SimpleNamespace
+from unittest import mock
 
+import torch
 from support import ScratchTest
 
 from ukemi._core import Checkpoint, InputError, bit_hash
-from ukemi.torch.trainer import Trainer
+from ukemi.torch.replica import pack, unpack
+from ukemi.torch.trainer import Trainer, _row_of
 
 
 class Other:
@@ -105,6 +109,34 @@ class Checkpoints(ScratchTest):
             Checkpoint(0, 0, 0, 0, b"").write(str(self.folder / "missing" / "checkpoint"))
         self.assertEqual(caught.exception.errno, errno.ENOENT)
         self.assertIn("missing", str(caught.exception))
+
+
+class Packing(unittest.TestCase):
+    def test_large_tensors_go_in_pieces(self):
+        """None is written or read in one go that would hold heartbeats up."""
+        large = torch.arange(5 << 20, dtype=torch.float32).reshape(5, 1 << 20)
+        state = {"large": large, "turned": large.t(), "small": torch.ones(2, 3), "none": large[:0]}
+        written = []
+        with mock.patch.object(torch, "save", lambda tensors, _: written.extend(tensors)):
+            pack(state)
+        self.assertLessEqual(max(one.numel() * 4 for one in written), 16 << 20)
+        back = unpack(memoryview(pack(state)))
+        self.assertEqual(list(back), list(state))
+        for name, one in state.items():
+            self.assertTrue(torch.equal(back[name], one), name)
+
+    def test_what_is_unpacked_is_not_copied_first(self):
+        data = pack({"large": torch.ones(4 << 20)})
+        with mock.patch.object(io, "BytesIO", wraps=io.BytesIO) as made:
+            unpack(data)
+        for call in made.call_args_list:  # torch's own, of a list of names
+            self.assertLess(len(call.args[0]), 1 << 20)
+
+    def test_a_state_is_sent_from_where_it_lies(self):
+        state = os.urandom(1000)
+        row = _row_of(state)
+        self.assertEqual(row.numpy().tobytes(), state)
+        self.assertEqual(row.data_ptr(), _row_of(state).data_ptr())
 
 
 class Saving(ScratchTest):
