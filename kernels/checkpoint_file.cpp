@@ -144,6 +144,12 @@ bool is_gone(pid_t process) { return ::kill(process, 0) != 0 && errno == ESRCH; 
 }  // namespace
 
 std::int64_t write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint) {
+    return write_checkpoint(file, checkpoint, checkpoint.state);
+}
+
+std::int64_t write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
+                              std::span<const std::byte> state) {
+    INVARIANT(state.size() <= checkpoint_state_bytes_max);
     Header header{.magic = magic,
                   .byte_order = byte_order,
                   .form_version = form_version,
@@ -151,17 +157,15 @@ std::int64_t write_checkpoint(const std::filesystem::path& file, const Checkpoin
                   .step = checkpoint.step,
                   .position = checkpoint.position,
                   .plan_version = checkpoint.plan_version,
-                  .state_bytes = checkpoint.state.size(),
-                  .state_check = check_of(checkpoint.state.data(), checkpoint.state.size()),
+                  .state_bytes = state.size(),
+                  .state_check = check_of(state.data(), state.size()),
                   .header_check = 0};
     header.header_check = check_of(header);
-    INVARIANT(checkpoint.state.size() <= checkpoint_state_bytes_max);
     const auto text = [](const void* bytes, std::size_t count) {
         return std::string_view(static_cast<const char*>(bytes), count);
     };
-    write_file_atomically(file, {text(&header, sizeof header),
-                                 text(checkpoint.state.data(), checkpoint.state.size())});
-    return static_cast<std::int64_t>(sizeof header + checkpoint.state.size());
+    write_file_atomically(file, {text(&header, sizeof header), text(state.data(), state.size())});
+    return static_cast<std::int64_t>(sizeof header + state.size());
 }
 
 Checkpoint parse_checkpoint(std::string_view bytes, std::string_view file) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,10 @@ inline constexpr std::size_t checkpoint_state_bytes_max = checkpoint_bytes_max -
 // Throws std::system_error when the machine fails; then the older file, if any, is as it was.
 // Returns the size of the file.
 std::int64_t write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
+// The same with a state that lies elsewhere, of at most checkpoint_state_bytes_max: that of
+// `checkpoint` is not looked at.
+std::int64_t write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
+                              std::span<const std::byte> state);
 
 // InputError for a file that is missing, foreign, damaged, cut short or too long, saying which. The
 // header comes first: of a file that is no checkpoint, whatever its size, nothing else is read. It

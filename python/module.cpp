@@ -8,6 +8,22 @@
 
 namespace ukemi::python {
 
+namespace {
+
+// With its number, where it has one of the system's: Python then knows what kind it is.
+void set_os_error(const std::system_error& error) {
+    const std::error_category& kind = error.code().category();
+    if (kind != std::generic_category() && kind != std::system_category()) {
+        PyErr_SetString(PyExc_OSError, error.what());
+        return;
+    }
+    const py::object raised =
+        py::reinterpret_borrow<py::object>(PyExc_OSError)(error.code().value(), error.what());
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
+}
+
+}  // namespace
+
 void bind_errors(py::module_& module) {
     static const py::object input_error = py::reinterpret_steal<py::object>(
         py::exception<InputError>(module, "InputError", PyExc_ValueError).release());
@@ -19,7 +35,7 @@ void bind_errors(py::module_& module) {
         } catch (const InputError& error) {
             PyErr_SetString(input_error.ptr(), error.what());
         } catch (const std::system_error& error) {
-            PyErr_SetString(PyExc_OSError, error.what());
+            set_os_error(error);
         } catch (const sim::RunLimitReached& error) {
             PyErr_SetString(input_error.ptr(), error.what());
         } catch (const PolicyFailure& failure) {

@@ -30,11 +30,16 @@ class UkemiCallback(TrainerCallback):
     def __init__(self, policies, workers_most=1, clock=time.monotonic_ns):
         self.policies, self.workers_most, self.clock = policies, workers_most, clock
         self.loop = None  # of rank 0
+        self.scaled = None  # the optimizer whose steps are
+        self.begin()
+
+    def begin(self):
         self.wanted_workers = None  # where the training stopped for it
         self.learning_rate = 1.0  # a factor on what the scheduler says
         self.loss = 0.0
 
     def on_train_begin(self, args, state, control, optimizer=None, **_):
+        self.begin()
         self.scale_rates(optimizer)
         self.workers = args.world_size
         self.samples = args.train_batch_size * args.gradient_accumulation_steps * self.workers
@@ -82,13 +87,16 @@ class UkemiCallback(TrainerCallback):
 
     def scale_rates(self, optimizer):
         """During a step only: before and after it the rates are the scheduler's."""
+        if optimizer is self.scaled:  # a second train() has the same
+            return
+        self.scaled = optimizer
         plain = optimizer.step
 
         @functools.wraps(plain)
         def step(*args, **others):
             rates = [group["lr"] for group in optimizer.param_groups]
-            for group in optimizer.param_groups:
-                group["lr"] *= self.learning_rate
+            for group, rate in zip(optimizer.param_groups, rates):
+                group["lr"] = rate * self.learning_rate  # a new one, also of a tensor
             try:
                 return plain(*args, **others)
             finally:

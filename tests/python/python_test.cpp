@@ -85,6 +85,10 @@ TEST_CASE("python: steps of workers of a script", "[python][torch]") {
     run_with_torch("test_torch_step");
 }
 
+TEST_CASE("python: what workers of a script save", "[python][torch]") {
+    run_with_torch("test_torch_checkpoints");
+}
+
 TEST_CASE("python: PyTorch trains under a scenario's policies", "[python][torch]") {
     run_with_torch("test_torch_live");
 }

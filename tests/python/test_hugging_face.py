@@ -2,6 +2,7 @@
 
 import sys
 import unittest
+from types import SimpleNamespace
 
 import torch
 from support import SOURCE, ScratchTest
@@ -80,6 +81,41 @@ class Callback(ScratchTest):
         for found, expected in zip(moved, (0.01, 0.01, 0.005)):
             self.assertAlmostEqual(found, expected, places=6)
         self.assertAlmostEqual(optimizer.param_groups[0]["lr"], 0.01)
+
+    def test_training_may_begin_again(self):
+        weight = torch.nn.Parameter(torch.zeros(1))
+        optimizer = torch.optim.SGD([weight], lr=0.02)
+        arguments = SimpleNamespace(
+            world_size=1, train_batch_size=8, gradient_accumulation_steps=1, process_index=0
+        )
+        state = SimpleNamespace(max_steps=10, global_step=0)
+        control = SimpleNamespace(should_save=False, should_training_stop=False)
+        asked = train.UkemiCallback([])
+        for _ in range(2):
+            asked.on_train_begin(arguments, state, control, optimizer=optimizer)
+            self.assertEqual((asked.learning_rate, asked.wanted_workers), (1.0, None))
+            self.assertFalse(control.should_training_stop)
+            asked.learning_rate, asked.wanted_workers = 0.5, 2
+        weight.grad = torch.ones(1)
+        optimizer.step()  # by half its rate, not by a quarter
+        self.assertAlmostEqual(weight.item(), -0.01, places=6)
+
+    def test_a_rate_that_is_a_tensor_is_the_schedulers_after_a_step(self):
+        rate = torch.tensor(0.02)
+        weight = torch.nn.Parameter(torch.zeros(1))
+        optimizer = torch.optim.SGD([weight], lr=0.02)
+        optimizer.param_groups[0]["lr"] = rate
+        seen = []
+        optimizer.step = lambda: seen.append(float(optimizer.param_groups[0]["lr"]))
+        asked = train.UkemiCallback([])
+        asked.learning_rate = 0.5
+        asked.scale_rates(optimizer)
+        optimizer.step()
+        optimizer.step()
+        for found in seen:
+            self.assertAlmostEqual(found, 0.01, places=6)
+        self.assertIs(optimizer.param_groups[0]["lr"], rate)
+        self.assertAlmostEqual(float(rate), 0.02, places=6)
 
 
 if __name__ == "__main__":

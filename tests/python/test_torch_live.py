@@ -9,12 +9,17 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 from support import UKEMI, ScratchTest
-from torch_rig import SCRIPT
+from torch_rig import SCRIPT, Rig
+
+from ukemi.torch.group import Group, PeersFailed
 
 SCENARIO = {
     "name": "torch_small",
@@ -203,6 +208,73 @@ class Live(LiveTest):
         (self.folder / "small.py").write_text("import torch\nraise ValueError('not today')\n")
         _, err = self.train("--workers", "1", "--out", "run", code=1)
         self.assertIn("small.py:2: ValueError: not today", err)
+
+
+def own_address():
+    """Of this machine, towards others; none where it is alone."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+        try:
+            way.connect(("192.0.2.1", 9))  # says nothing to anybody
+        except OSError:
+            return ""
+        return way.getsockname()[0]
+
+
+def listeners_at(address):
+    """As /proc/net/tcp writes them."""
+    at = socket.inet_aton(address)[::-1].hex().upper()
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    return {line[1] for line in lines if line[1].startswith(at) and line[3] == "0A"}
+
+
+class Addresses(LiveTest):
+    """Members that reach each other by an address of the machine, as those on several hosts do."""
+
+    def setUp(self):
+        super().setUp()
+        self.address = own_address()
+
+    def run(self, result=None):
+        if own_address() in ("", "127.0.0.1"):
+            print("left out: this machine has no address")
+            return result
+        return super().run(result)
+
+    def expect_listeners(self, expected):
+        """None but these, in a moment."""
+        end = time.monotonic() + 10
+        while not listeners_at(self.address) <= expected:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+    def test_they_meet_at_rank_0_and_nobody_listens_any_more(self):
+        before = listeners_at(self.address)
+        with Rig(self.folder / "small.py") as rig:
+            for worker in range(3):
+                rig.start(worker, UKEMI_HOST=self.address)
+            for _ in range(3):
+                rig.greet()
+            rig.wait("Ready", range(3))
+            rig.enter([0, 1, 2])
+            self.assertEqual(len(rig.train(2)), 2)
+            self.expect_listeners(before)
+            rig.enter([2, 0], holders=[2, 0], step=2)
+            self.assertEqual(len(rig.train(4)), 2)
+            self.expect_listeners(before)
+
+    def test_an_abort_ends_the_wait_for_rank_0(self):
+        silent = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(silent.close)
+        link = SimpleNamespace(collectives=0, in_flight=0, watch=id, forget=id)
+        with mock.patch.dict(os.environ, UKEMI_HOST=self.address):
+            group = Group(link, 1, 1, 1, 2, 60.0, "cpu", b"s" * 32)
+        self.addCleanup(group.close)
+        threading.Timer(0.3, group.abort).start()
+        begun = time.monotonic()
+        with self.assertRaises(PeersFailed) as caught:
+            group.connect([f"cpu 127.0.0.1 {silent.getsockname()[1]}".encode(), b"cpu "])
+        self.assertEqual(caught.exception.outcome, "aborted")
+        self.assertLess(time.monotonic() - begun, 5)
 
 
 class Hosts(LiveTest):

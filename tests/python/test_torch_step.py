@@ -463,7 +463,7 @@ class LostWork:
 class AbortedGroups(unittest.TestCase):
     def group(self):
         link = SimpleNamespace(collectives=0, in_flight=0, watch=id, forget=id)
-        return Group(link, 1, 1, 1, 2, 60.0)
+        return Group(link, 1, 1, 1, 2, 60.0, "cpu", b"s" * 32)
 
     def test_who_waits_for_a_lost_send_leaves_when_the_group_is_aborted(self):
         group, work = self.group(), LostWork()

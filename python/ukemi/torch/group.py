@@ -13,14 +13,14 @@ import time
 from contextlib import contextmanager
 from datetime import timedelta
 from ipaddress import ip_address
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 
 import torch
 import torch.distributed as dist
 
 from ukemi.torch.gpus import carrier_of
 from ukemi.torch.link import NO_ATTEMPT, Link
-from ukemi.torch.meeting_place import MeetingPlace, ask_place
+from ukemi.torch.meeting_place import MeetingError, MeetingPlace, Member
 
 # From the moment at which all have said where they are, peers that live connect in milliseconds.
 _CONNECT_S = 10.0
@@ -84,16 +84,26 @@ def _as_group(backend: Any, kind: str, place: str, store: Any, rank: int, size: 
     return group
 
 
-class _Meeting(dist.Store):  # type: ignore[misc]
-    """Who listens where: each says it to all, by set(), and waits for what the others say."""
+class _FileMeeting(dist.Store):  # type: ignore[misc]
+    """On one machine: each appends its lines to one file, and reads the others'.
 
-    def __init__(self, deadline_s: float, is_over: Callable[[], bool]) -> None:
+    Not torch's FileStore. When a group is destroyed, that opens its path once more. By then the
+    number may be another file's, which it reads to an end that never comes, and the interpreter's
+    lock is held meanwhile: the worker says nothing more until it is given up.
+    """
+
+    def __init__(self, file: int, end: float, is_over: Callable[[], bool]) -> None:
         super().__init__()
-        self._end = time.monotonic() + deadline_s
+        self._file = file
+        self._end = end
         self._is_over = is_over
 
     def _said(self) -> Dict[str, str]:
-        raise NotImplementedError
+        lines = os.pread(self._file, _MEETING_BYTES_MAX, 0).split(b"\n")[:-1]
+        return dict(json.loads(line) for line in lines)
+
+    def set(self, key: str, value: bytes) -> None:
+        os.write(self._file, json.dumps([key, value.hex()]).encode() + b"\n")
 
     def get(self, key: str) -> bytes:
         self.wait([key])
@@ -108,49 +118,36 @@ class _Meeting(dist.Store):  # type: ignore[misc]
             time.sleep(0.002)
 
 
-class _FileMeeting(_Meeting):
-    """On one machine: each appends its lines to one file, and reads the others'.
+class _PlaceMeeting(dist.Store):  # type: ignore[misc]
+    """On several hosts, at rank 0's place: each says it to all, and waits for what others say."""
 
-    Not torch's FileStore. When a group is destroyed, that opens its path once more. By then the
-    number may be another file's, which it reads to an end that never comes, and the interpreter's
-    lock is held meanwhile: the worker says nothing more until it is given up.
-    """
-
-    def __init__(self, file: int, deadline_s: float, is_over: Callable[[], bool]) -> None:
-        super().__init__(deadline_s, is_over)
-        self._file = file
-
-    def _said(self) -> Dict[str, str]:
-        lines = os.pread(self._file, _MEETING_BYTES_MAX, 0).split(b"\n")[:-1]
-        return dict(json.loads(line) for line in lines)
+    def __init__(self, at: Union[MeetingPlace, Member], end: float) -> None:
+        super().__init__()
+        self._at = at
+        self._end = end
+        self._waited: Dict[str, str] = {}  # for, and not fetched yet
 
     def set(self, key: str, value: bytes) -> None:
-        os.write(self._file, json.dumps([key, value.hex()]).encode() + b"\n")
+        with _as_torch_has_it():
+            self._at.say(key, value.hex(), self._end)
+
+    def get(self, key: str) -> bytes:
+        self.wait([key])
+        return bytes.fromhex(self._waited.pop(key))
+
+    def wait(self, keys: List[str], timeout: Optional[timedelta] = None) -> None:
+        with _as_torch_has_it():
+            for key in keys:
+                if key not in self._waited:
+                    self._waited[key] = self._at.hear(key, self._end)
 
 
-class _PlaceMeeting(_Meeting):
-    """On several hosts, at rank 0's place."""
-
-    def __init__(
-        self,
-        ask: Callable[[List[str]], Dict[str, str]],
-        deadline_s: float,
-        is_over: Callable[[], bool],
-    ) -> None:
-        super().__init__(deadline_s, is_over)
-        self._ask = ask
-
-    def _answer(self, question: List[str]) -> Dict[str, str]:
-        try:
-            return self._ask(question)
-        except OSError as error:
-            raise RuntimeError(f"rank 0 is gone: {error}") from error
-
-    def _said(self) -> Dict[str, str]:
-        return self._answer(["said"])
-
-    def set(self, key: str, value: bytes) -> None:
-        self._answer(["set", key, value.hex()])
+@contextmanager
+def _as_torch_has_it() -> Iterator[None]:
+    try:
+        yield
+    except MeetingError as error:
+        raise RuntimeError(str(error)) from error
 
 
 # Process groups that were left while their threads still waited, and their works.
@@ -177,8 +174,8 @@ class Group:
         rank: int,
         size: int,
         deadline_s: float,
-        place: str = "cpu",
-        secret: bytes = b"",
+        place: str,
+        secret: bytes,
     ) -> None:
         self.epoch = epoch
         self.attempt = attempt
@@ -200,9 +197,10 @@ class Group:
         self._memory = os.memfd_create(MEETING, os.MFD_CLOEXEC) if is_file else -1
         self._deadline = timedelta(seconds=min(_CONNECT_S, deadline_s))
         self._secret = secret  # the group's, for those on other hosts
-        self._at: Optional[MeetingPlace] = None  # rank 0's, for these
+        # Where these meet: rank 0 has the place, and the others come to it.
+        self._at: Union[MeetingPlace, Member, None] = None
         if rank == 0 and self._host and size > 1:
-            self._at = MeetingPlace(self._host, secret)
+            self._at = MeetingPlace(self._host, secret, size)
         self._meeting: Any = None
         self._works: List[Any] = []  # all that may still be under way
         link.watch(self)
@@ -210,7 +208,7 @@ class Group:
     def address(self) -> bytes:
         """What the others must know: where the model is, and of rank 0 where all meet."""
         place = f"/proc/{os.getpid()}/fd/{self._memory}" if self._memory >= 0 else ""
-        if self._at is not None:
+        if isinstance(self._at, MeetingPlace):
             place = f"{self._host} {self._at.port}"
         return f"{self._place} {place}".encode()
 
@@ -246,19 +244,18 @@ class Group:
     @contextmanager
     def _meets(self, place: str) -> Iterator[Any]:
         """The store in which the members find each other."""
-        deadline_s = self._deadline.total_seconds()
+        end = time.monotonic() + self._deadline.total_seconds()
         if not self._host:
             with _opened(place) as file:
-                yield _FileMeeting(file, deadline_s, lambda: self._aborted)
+                yield _FileMeeting(file, end, lambda: self._aborted)
             return
-        host, _, port = place.partition(" ")
-
-        def ask(question: List[str]) -> Dict[str, str]:
-            if self._at is not None:
-                return self._at.answer(question)
-            return ask_place(host, int(port), self._secret, question, deadline_s)
-
-        yield _PlaceMeeting(ask, deadline_s, lambda: self._aborted)
+        if self._at is None:
+            host, _, port = place.partition(" ")
+            self._at = Member(host, int(port), self._secret, self.rank, self.size)
+        if self._aborted:  # who did saw nothing to close
+            raise RuntimeError("aborted")
+        yield _PlaceMeeting(self._at, end)
+        self._at.leave()
 
     def _connect_gpus(self) -> None:
         """The first sum makes the communicator, for which all must meet once more."""
@@ -279,6 +276,9 @@ class Group:
     def abort(self) -> None:
         """From any thread. The numbers stay open, for other threads hold them."""
         self._aborted = True
+        at = self._at
+        if at is not None:
+            at.abort()
         end_nccl = getattr(self._nccl, "abort", None)  # PyTorch 2 has it
         if end_nccl is not None:
             end_nccl()

@@ -6,7 +6,7 @@ import io
 import json
 import struct
 from collections import Counter
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import torch
 
@@ -14,6 +14,8 @@ from ukemi._core import add_noise, noise_scale
 from ukemi.torch.codec import CodecMemory
 from ukemi.torch.script import Task
 
+# Torch writes and reads a tensor in one go, and lets no other thread run meanwhile.
+_PIECE_BYTES_MAX = 16 << 20
 
 
 class StateError(Exception):
@@ -37,10 +39,15 @@ class NoiseAverages:
 
 
 def _packed(value: Any, tensors: List[torch.Tensor]) -> Any:
-    """As JSON has it; tensors go to the list, and stand as their number."""
+    """As JSON has it; tensors go to the list, and stand as their number, or as those of pieces."""
     if torch.is_tensor(value):
-        tensors.append(value.detach().cpu().clone())
-        return {"tensor": len(tensors) - 1}
+        first, piece = len(tensors), max(1, _PIECE_BYTES_MAX // value.element_size())
+        if value.layout != torch.strided or value.numel() <= piece:
+            tensors.append(value.detach().cpu().clone())
+            return {"tensor": first}
+        row = value.detach().reshape(-1)
+        tensors.extend(one.cpu().clone() for one in row.split(piece))
+        return {"pieces": [first, len(tensors) - first, list(value.shape)]}
     if isinstance(value, (Counter, dict)):
         kind = "counter" if isinstance(value, Counter) else "map"
         return {kind: [[_packed(k, tensors), _packed(v, tensors)] for k, v in value.items()]}
@@ -58,6 +65,9 @@ def _unpacked(value: Any, tensors: List[torch.Tensor]) -> Any:
     ((kind, inside),) = value.items()
     if kind == "tensor":
         return tensors[inside]
+    if kind == "pieces":
+        first, count, shape = inside
+        return torch.cat(tensors[first : first + count]).reshape(shape)
     if kind in ("map", "counter"):
         items = [(_unpacked(k, tensors), _unpacked(v, tensors)) for k, v in inside]
         return dict(items) if kind == "map" else Counter(dict(items))
@@ -75,11 +85,40 @@ def pack(state: Dict[str, Any]) -> bytes:
     return into.getvalue()
 
 
-def unpack(data: bytes) -> Dict[str, Any]:
+class _Memory(io.RawIOBase):
+    """A file of what lies in memory already; io.BytesIO would copy it first."""
+
+    def __init__(self, data: memoryview) -> None:
+        super().__init__()
+        self._data = data
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = max(0, (0, self._at, len(self._data))[whence] + offset)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, into: Any) -> int:
+        part = self._data[self._at : self._at + len(into)]
+        memoryview(into).cast("B")[: len(part)] = part
+        self._at += len(part)
+        return len(part)
+
+
+def unpack(data: Union[bytes, memoryview]) -> Dict[str, Any]:
     """What pack() was given."""
     (size,) = struct.unpack_from("<Q", data)
-    tensors = torch.load(io.BytesIO(data[8 + size :]), map_location="cpu", weights_only=True)
-    state = _unpacked(json.loads(data[8 : 8 + size]), tensors)
+    whole = memoryview(data)
+    tensors = torch.load(_Memory(whole[8 + size :]), map_location="cpu", weights_only=True)
+    state = _unpacked(json.loads(bytes(whole[8 : 8 + size])), tensors)
     assert isinstance(state, dict)
     return state
 
@@ -315,7 +354,7 @@ class Replica:
             }
         )
 
-    def restore(self, data: bytes) -> None:
+    def restore(self, data: Union[bytes, memoryview]) -> None:
         """Raises StateError, in one line; then the replica must not be used."""
         try:
             state = unpack(data)

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import struct
 import time
+import warnings
 from collections import deque
 from types import SimpleNamespace
 from typing import Any, Deque, Dict, Optional, Tuple
@@ -22,6 +23,13 @@ from ukemi.torch.step import PlansDiffer, TrainingStep
 # Step, position, bytes of the state, and a code over it with the group's secret: what is read
 # comes from a member, and from nobody else on this machine.
 _HEADER = struct.Struct("<qqQ32s")
+
+
+def _row_of(state: bytes) -> torch.Tensor:
+    """The same memory, which is only read: torch warns that it could be written to."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.frombuffer(state, dtype=torch.uint8)
 
 
 class _NextGroup:
@@ -156,16 +164,20 @@ class Trainer:
             return
         link.at("connecting")
         begun = time.perf_counter_ns()
-        self._next.group = Group(
-            link,
-            order.epoch,
-            order.attempt,
-            order.rank,
-            size,
-            link.welcome.collective_ns * 1e-9,
-            self._replica.place(),
-            order.group_secret,
-        )
+        try:
+            self._next.group = Group(
+                link,
+                order.epoch,
+                order.attempt,
+                order.rank,
+                size,
+                link.welcome.collective_ns * 1e-9,
+                self._replica.place(),
+                order.group_secret,
+            )
+        except OSError as error:  # of descriptors, threads
+            self._refuse(f"there is no place to meet: {error}")
+            return
         self._next.rendezvous_ns = time.perf_counter_ns() - begun
         link.send("OwnAddress", attempt=order.attempt, address=self._next.group.address())
 
@@ -241,21 +253,19 @@ class Trainer:
         step, position, size, code = _HEADER.unpack(header.numpy().tobytes())
         if size > Checkpoint.state_bytes_max:
             raise StateError("a state that is larger than any")
-        row = torch.frombuffer(bytearray(state), dtype=torch.uint8) if gives else None
-        if row is None:
-            row = torch.empty(size, dtype=torch.uint8)
+        row = _row_of(state) if gives else torch.empty(size, dtype=torch.uint8)
         group.broadcast(row, source, "state")
         upcoming.step, upcoming.position = step, position
         if gives or order.holders[order.rank]:
             return
-        state = row.numpy().tobytes()
+        came = memoryview(row.numpy())
         if not hmac.compare_digest(
-            code, hmac.new(order.group_secret, state, hashlib.sha256).digest()
+            code, hmac.new(order.group_secret, came, hashlib.sha256).digest()
         ):
             raise StateError("the state that came was not sent by a member")
         # A newcomer has nothing that it could lose, so nothing need stand beside it.
         self._has_state = False
-        self._replica.restore(state)
+        self._replica.restore(came)
 
     def _make_first_state(self, checkpoint: str) -> Tuple[int, int]:
         """From the job's beginning or its checkpoint: its step and position."""
