@@ -49,7 +49,7 @@ void name_phase_columns(std::vector<std::string>& columns) {
 
 void add_phase_fields(CsvWriter& csv, const ScheduledJob& job) {
     for (const TransitionPhase phase : phases) {
-        const Int128 time = job.outcome.phase_time[static_cast<std::size_t>(phase)];
+        const Int128 time = job.outcome->phase_time[static_cast<std::size_t>(phase)];
         csv.add(static_cast<double>(time) / 1e9);
     }
 }
@@ -60,7 +60,7 @@ void name_controlled_columns(std::vector<std::string>& columns) {
 }
 
 void add_controlled_fields(CsvWriter& csv, const ScheduledJob& job) {
-    const auto& own = job.outcome.controlled;
+    const auto& own = job.outcome->controlled;
     if (own == nullptr) {
         for (int i = 0; i < 8; ++i) csv.add("");
         return;
@@ -76,7 +76,7 @@ void add_decision_logs(std::span<const ScheduledRun> runs,
                        std::vector<std::pair<std::string, std::string>>& files) {
     for (std::size_t run = 0; run < runs.size(); ++run) {
         for (std::size_t job = 0; job < runs[run].jobs.size(); ++job) {
-            const auto& own = runs[run].jobs[job].outcome.controlled;
+            const auto& own = runs[run].jobs[job].outcome->controlled;
             if (own == nullptr || own->decisions.empty()) continue;
             files.emplace_back(fmt::format("decisions/{}-{}/{}-{}.jsonl", run + 1,
                                            in_file_name(runs[run].scheduler), job + 1,
@@ -92,19 +92,19 @@ std::string losses_table(std::span<const ScheduledRun> runs) {
     std::size_t rows = 0;
     for (const ScheduledRun& run : runs) {
         for (const ScheduledJob& one : run.jobs) {
-            if (one.outcome.losses == 0 && one.outcome.controlled == nullptr) continue;
+            if (one.outcome->losses == 0 && one.outcome->controlled == nullptr) continue;
             if (++rows > rows_most) continue;
-            const auto& own = one.outcome.controlled;
+            const auto& own = one.outcome->controlled;
             text += fmt::format(
                 "{:<21}{:<14}{:>7}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}{:>8.2f}  {}\n",
-                run.scheduler, one_line(one.job->name), one.outcome.losses,
-                gpu_h(one.outcome, records::Cause::useful),
-                gpu_h(one.outcome, records::Cause::redone),
-                gpu_h(one.outcome, records::Cause::transition),
-                gpu_h(one.outcome, records::Cause::checkpoint),
-                gpu_h(one.outcome, records::Cause::idle) +
-                    gpu_h(one.outcome, records::Cause::wasted),
-                to_dollars(one.outcome.cost), own == nullptr ? "" : own->policies);
+                run.scheduler, one_line(one.job->name), one.outcome->losses,
+                gpu_h(*one.outcome, records::Cause::useful),
+                gpu_h(*one.outcome, records::Cause::redone),
+                gpu_h(*one.outcome, records::Cause::transition),
+                gpu_h(*one.outcome, records::Cause::checkpoint),
+                gpu_h(*one.outcome, records::Cause::idle) +
+                    gpu_h(*one.outcome, records::Cause::wasted),
+                to_dollars(one.outcome->cost), own == nullptr ? "" : own->policies);
         }
     }
     if (rows == 0) return text;

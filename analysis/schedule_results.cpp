@@ -188,22 +188,23 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
             csv.add(one.job->name);
             csv.add(to_seconds(one.job->arrival.since_start())).add(one.job->gpus);
             const auto known = [&](double value) {
-                return one.outcome.is_complete() ? std::optional(value) : std::nullopt;
+                return one.outcome->is_complete() ? std::optional(value) : std::nullopt;
             };
             add_known(known(to_seconds(one.completion_time)));
-            add_known(known(to_seconds(one.completion_time - one.outcome.held)));
-            csv.add(to_seconds(one.outcome.held)).add(one.outcome.gpu_s).add(one.restarts);
+            add_known(known(to_seconds(one.completion_time - one.outcome->held)));
+            csv.add(to_seconds(one.outcome->held)).add(one.outcome->gpu_s).add(one.restarts);
             add_known(one.finish_time_ratio);
-            csv.add(one.outcome.refused()       ? "refused"
-                    : one.outcome.failed        ? "failed"
-                    : one.outcome.stuck         ? "stuck"
-                    : one.outcome.out_of_budget ? "out_of_budget"
-                    : one.in_time               ? (*one.in_time ? "yes" : "no")
-                                                : "");
-            csv.add(one.outcome.losses).add(to_dollars(one.outcome.cost));
+            csv.add(one.outcome->refused()       ? "refused"
+                    : one.outcome->failed        ? "failed"
+                    : one.outcome->stuck         ? "stuck"
+                    : one.outcome->out_of_budget ? "out_of_budget"
+                    : one.in_time                ? (*one.in_time ? "yes" : "no")
+                                                 : "");
+            csv.add(one.outcome->losses).add(to_dollars(one.outcome->cost));
             csv.add(one.job->user).add(one.job->priority);
             add_known(one.job->budget ? std::optional(to_dollars(*one.job->budget)) : std::nullopt);
-            for (const Int128 time : one.outcome.gpu_time) csv.add(static_cast<double>(time) / 1e9);
+            for (const Int128 time : one.outcome->gpu_time)
+                csv.add(static_cast<double>(time) / 1e9);
             add_phase_fields(csv, one);
             add_controlled_fields(csv, one);
             csv.end_row();

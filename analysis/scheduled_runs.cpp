@@ -51,7 +51,7 @@ namespace {
 // `time`: of the job alone.
 void add_outcome(const scenarios::ScheduleScenario& scenario, const std::optional<Duration>& time,
                  const sim::JobOutcome& outcome, ScheduledJob& one) {
-    one.outcome = outcome;
+    one.outcome = &outcome;
     if (!outcome.is_complete()) return;
     const sim::SharingJob& job = *one.job;
     one.completion_time = outcome.completion - job.arrival;
@@ -79,16 +79,16 @@ void sum_up(const scenarios::ScheduleScenario& scenario, ScheduledRun& run) {
     double gpu_s = 0;
     std::int64_t restarts = 0;
     for (const ScheduledJob& one : run.jobs) {
-        gpu_s += one.outcome.gpu_s;
-        run.refused += one.outcome.refused() ? 1 : 0;
-        run.stuck += one.outcome.stuck ? 1 : 0;
-        run.out_of_budget += one.outcome.out_of_budget ? 1 : 0;
+        gpu_s += one.outcome->gpu_s;
+        run.refused += one.outcome->refused() ? 1 : 0;
+        run.stuck += one.outcome->stuck ? 1 : 0;
+        run.out_of_budget += one.outcome->out_of_budget ? 1 : 0;
         run.late += one.in_time == false ? 1 : 0;
         run.has_deadlines = run.has_deadlines || one.job->deadline < Instant::never();
-        for (std::size_t cause = 0; cause < one.outcome.gpu_time.size(); ++cause) {
-            run.gpu_time[cause] += one.outcome.gpu_time[cause];
+        for (std::size_t cause = 0; cause < one.outcome->gpu_time.size(); ++cause) {
+            run.gpu_time[cause] += one.outcome->gpu_time[cause];
         }
-        if (!one.outcome.is_complete()) continue;
+        if (!one.outcome->is_complete()) continue;
         times_s.push_back(to_seconds(one.completion_time));
         restarts += one.restarts;
         if (one.finish_time_ratio) ratios.push_back(*one.finish_time_ratio);
@@ -116,11 +116,11 @@ void sum_up_users(ScheduledRun& run) {
         if (is_new) run.users.emplace_back().name = one.job->user;
         UserSums& user = run.users[place->second];
         ++user.jobs;
-        user.gpu_s += one.outcome.gpu_s;
-        user.cost += one.outcome.cost;
+        user.gpu_s += one.outcome->gpu_s;
+        user.cost += one.outcome->cost;
         user.late += one.in_time == false ? 1 : 0;
-        user.out_of_budget += one.outcome.out_of_budget ? 1 : 0;
-        if (!one.outcome.is_complete()) continue;
+        user.out_of_budget += one.outcome->out_of_budget ? 1 : 0;
+        if (!one.outcome->is_complete()) continue;
         ++user.complete;
         user.completion_s_sum += to_seconds(one.completion_time);
         if (!one.finish_time_ratio) continue;

@@ -15,9 +15,10 @@
 
 namespace ukemi::analysis {
 
+// Points into its run and its scenario.
 struct ScheduledJob {
     const sim::SharingJob* job = nullptr;
-    sim::JobOutcome outcome;
+    const sim::JobOutcome* outcome = nullptr;
     Duration completion_time;  // from its arrival to its end
     std::int64_t restarts = 0;
     // Completion time over what it would be on an equal part of the cluster: time alone ×
@@ -40,8 +41,12 @@ struct UserSums {
     Dollars cost;
 };
 
-// What a scheduler made of a workload.
+// What a scheduler made of a workload. It may be moved, not copied: its jobs point into it.
 struct ScheduledRun {
+    ScheduledRun() = default;
+    ScheduledRun(ScheduledRun&&) = default;
+    ScheduledRun& operator=(ScheduledRun&&) = default;
+
     std::vector<records::VariedValue> varied;
     std::string scheduler;
     std::uint64_t seed = 0;

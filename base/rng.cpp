@@ -9,6 +9,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstring>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "base/exact_math.hpp"
 #include "base/invariant.hpp"
@@ -31,6 +35,79 @@ std::uint64_t stream_key(std::uint64_t seed, std::string_view name) {
     return mix(hash ^ mix(seed + 0x9E3779B97F4A7C15U));
 }
 
+// Two words of each block, whose counters follow each other. Blocks know nothing of each other, so
+// that a machine which multiplies two pairs of numbers at once draws two.
+#if defined(__SSE2__)
+// Each number is the lower half of a lane; the upper half is whatever the last product left.
+struct TwoBlocks {
+    __m128i a, b, c, d;
+};
+
+__m128i in_lanes(std::uint32_t number) { return _mm_set1_epi64x(number); }
+
+__m128i words_of(__m128i low, __m128i high) {
+    return _mm_or_si128(_mm_and_si128(low, in_lanes(UINT32_MAX)), _mm_slli_epi64(high, 32));
+}
+
+__m128i mixed(__m128i product, __m128i with, __m128i key) {
+    return _mm_xor_si128(_mm_xor_si128(_mm_srli_epi64(product, 32), with), key);
+}
+
+TwoBlocks counters(std::uint64_t first) {
+    const auto counter = static_cast<std::int64_t>(first);
+    TwoBlocks two{};
+    two.a = _mm_set_epi64x(counter + 1, counter);
+    two.b = _mm_srli_epi64(two.a, 32);
+    return two;
+}
+
+TwoBlocks after_round(const TwoBlocks& two, __m128i key_0, __m128i key_1) {
+    const __m128i from_a = _mm_mul_epu32(two.a, in_lanes(PHILOX_M4x32_0));
+    const __m128i from_c = _mm_mul_epu32(two.c, in_lanes(PHILOX_M4x32_1));
+    return {mixed(from_c, two.b, key_0), from_c, mixed(from_a, two.d, key_1), from_a};
+}
+
+void write_words(const TwoBlocks& two, std::uint64_t* words) {
+    const __m128i ones = words_of(two.a, two.b);
+    const __m128i others = words_of(two.c, two.d);
+    const __m128i first = _mm_unpacklo_epi64(ones, others);
+    const __m128i second = _mm_unpackhi_epi64(ones, others);
+    std::memcpy(words, &first, sizeof(first));
+    std::memcpy(words + 2, &second, sizeof(second));
+}
+
+// Named, not in an array: so they stay in registers from round to round.
+void draw_blocks(const std::array<std::uint32_t, 2>& key, std::uint64_t first,
+                 std::array<std::uint64_t, 8>& drawn) {
+    TwoBlocks here = counters(first);
+    TwoBlocks there = counters(first + 2);
+    __m128i key_0 = in_lanes(key[0]);
+    __m128i key_1 = in_lanes(key[1]);
+    for (int round = 0; round < philox4x32_rounds; ++round) {
+        here = after_round(here, key_0, key_1);
+        there = after_round(there, key_0, key_1);
+        key_0 = _mm_add_epi32(key_0, in_lanes(PHILOX_W32_0));
+        key_1 = _mm_add_epi32(key_1, in_lanes(PHILOX_W32_1));
+    }
+    write_words(here, drawn.data());
+    write_words(there, &drawn[4]);
+}
+#else
+void draw_blocks(const std::array<std::uint32_t, 2>& key, std::uint64_t first,
+                 std::array<std::uint64_t, 8>& drawn) {
+    for (std::size_t i = 0; i < drawn.size(); i += 2) {
+        const std::uint64_t number = first + i / 2;
+        r123::Philox4x32::ctr_type counter{};
+        counter[0] = static_cast<std::uint32_t>(number);
+        counter[1] = static_cast<std::uint32_t>(number >> 32U);
+        const r123::Philox4x32::key_type key_of_both{{key[0], key[1]}};
+        const auto block = r123::Philox4x32{}(counter, key_of_both);
+        drawn[i] = std::uint64_t{block[1]} << 32U | block[0];
+        drawn[i + 1] = std::uint64_t{block[3]} << 32U | block[2];
+    }
+}
+#endif
+
 // a[0] + a[1] x + a[2] x² + …
 template <std::size_t count>
 double polynomial(const std::array<double, count>& a, double x) {
@@ -46,24 +123,11 @@ RandomStream::RandomStream(std::uint64_t seed, std::string_view name) {
     key_ = {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32U)};
 }
 
-std::uint64_t RandomStream::bits() {
-    if (used_ == 4) {
-        r123::Philox4x32::ctr_type counter{};
-        for (std::size_t i = 0; i < 4; ++i) counter[i] = counter_[i];
-        const r123::Philox4x32::key_type key{{key_[0], key_[1]}};
-        const auto block = r123::Philox4x32{}(counter, key);
-        for (std::size_t i = 0; i < 4; ++i) block_[i] = block[i];
-        for (std::size_t i = 0; i < 4 && ++counter_[i] == 0; ++i) {
-        }
-        used_ = 0;
-    }
-    const std::uint64_t low = block_[used_];
-    const std::uint64_t high = block_[used_ + 1];
-    used_ += 2;
-    return high << 32U | low;
+void RandomStream::draw_words() {
+    draw_blocks(key_, next_block_, words_);
+    next_block_ += words_drawn / 2;
+    used_ = 0;
 }
-
-double RandomStream::uniform() { return static_cast<double>(bits() >> 11U) * 0x1p-53; }
 
 double RandomStream::open_uniform() { return (static_cast<double>(bits() >> 12U) + 0.5) * 0x1p-52; }
 
@@ -74,16 +138,13 @@ std::int64_t RandomStream::integer(std::int64_t min, std::int64_t max) {
     // The top of draw × count is uniform but for a few draws, which are drawn again (Lemire 2019).
     __extension__ using Uint128 = unsigned __int128;
     const std::uint64_t count = range + 1;
-    const std::uint64_t unfair = (0 - count) % count;  // 2^64 mod count
     Uint128 product = Uint128{bits()} * count;
-    while (static_cast<std::uint64_t>(product) < unfair) product = Uint128{bits()} * count;
+    if (static_cast<std::uint64_t>(product) < count) {     // seldom: spares the division
+        const std::uint64_t unfair = (0 - count) % count;  // 2^64 mod count
+        while (static_cast<std::uint64_t>(product) < unfair) product = Uint128{bits()} * count;
+    }
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(min) +
                                      static_cast<std::uint64_t>(product >> 64U));
-}
-
-bool RandomStream::chance(double probability) {
-    INVARIANT(probability >= 0 && probability <= 1);
-    return uniform() < probability;
 }
 
 double RandomStream::exponential(double mean) {

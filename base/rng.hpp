@@ -8,8 +8,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "base/invariant.hpp"
 
 namespace ukemi {
 
@@ -17,10 +20,18 @@ class RandomStream {
 public:
     RandomStream(std::uint64_t seed, std::string_view name);
 
-    std::uint64_t bits();                                      // 64 uniform bits
-    double uniform();                                          // in [0, 1), a multiple of 2^-53
+    // 64 uniform bits.
+    std::uint64_t bits() {
+        if (used_ == words_.size()) draw_words();
+        return words_[used_++];
+    }
+    // In [0, 1), a multiple of 2^-53.
+    double uniform() { return static_cast<double>(bits() >> 11U) * 0x1p-53; }
     std::int64_t integer(std::int64_t min, std::int64_t max);  // both included, unbiased
-    bool chance(double probability);
+    bool chance(double probability) {
+        INVARIANT(probability >= 0 && probability <= 1);
+        return uniform() < probability;
+    }
     double exponential(double mean);  // mean ≥ 0
     double normal(double mean, double standard_deviation);
     double lognormal(double log_mean, double log_standard_deviation);
@@ -29,11 +40,14 @@ public:
 
 private:
     double open_uniform();  // in (0, 1), an odd multiple of 2^-53
+    void draw_words();
 
+    // Of four blocks, which are drawn together: that takes hardly longer than one.
+    static constexpr std::size_t words_drawn = 8;
     std::array<std::uint32_t, 2> key_;
-    std::array<std::uint32_t, 4> counter_{};
-    std::array<std::uint32_t, 4> block_{};
-    unsigned used_ = 4;  // 32-bit words of block_ already handed out
+    std::uint64_t next_block_ = 0;  // its counter
+    std::array<std::uint64_t, words_drawn> words_{};
+    std::size_t used_ = words_drawn;  // of words_
 };
 
 // The distribution function of the standard normal, inverted; 0 < probability < 1.

@@ -116,7 +116,7 @@ std::vector<JobForecast> forecasts_of(const LiveOutcome& outcome) {
         const analysis::ScheduledJob& job = outcome.live.jobs[i];
         const analysis::ScheduledJob& predicted = outcome.predicted.jobs[i];
         const analysis::ScheduledJob& again = outcome.recomputed->jobs[i];
-        if (!job.outcome.is_complete()) continue;
+        if (!job.outcome->is_complete()) continue;
         JobForecast one{&job, to_seconds(job.completion_time)};
         one.predicted_s = to_seconds(predicted.completion_time);
         one.recomputed_s = to_seconds(again.completion_time);

@@ -190,9 +190,14 @@ void read_costs_file(ConfigReader& job, bool by_time, Scenario& scenario) {
     scenario.job.profile.throughput.push_back({1, {1, whole_seconds(1)}});
 }
 
-void read_checkpoint(ConfigReader& job, policies::JobProfile& profile) {
+// A calibration says what a save costs and what comes back of it: its job has checkpoints unless it
+// says that it needs none.
+void read_checkpoint(ConfigReader& job, bool measured, policies::JobProfile& profile) {
     auto checkpoint = job.object_if_present("checkpoint");
-    if (!checkpoint) return;
+    if (!checkpoint) {
+        profile.lossless = !measured;
+        return;
+    }
     static constexpr std::array<std::string_view, 2> kinds{"lossless", "saved"};
     profile.lossless = checkpoint->one_of("kind", kinds, "saved") == "lossless";
     for (const std::string_view key : {"cost", "restore", "state"}) {
@@ -200,7 +205,9 @@ void read_checkpoint(ConfigReader& job, policies::JobProfile& profile) {
         checkpoint->fail(key, "says nothing where \"kind\" is \"lossless\": leave it out");
     }
     if (!profile.lossless) {
-        profile.checkpoint = bounded_duration(*checkpoint, "cost", Duration{}, pause_longest);
+        if (!measured || checkpoint->has("cost")) {
+            profile.checkpoint = bounded_duration(*checkpoint, "cost", Duration{}, pause_longest);
+        }
         profile.restore =
             bounded_duration(*checkpoint, "restore", Duration{}, pause_longest, Duration{});
         static constexpr std::array<std::string_view, 2> states{"replicated", "sharded"};
@@ -272,7 +279,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
     read_transition(config, scenario.model_size, job);
     policies::JobProfile& profile = job.profile;
     if (!job.transition) read_pauses(config, profile);
-    read_checkpoint(config, profile);
+    read_checkpoint(config, !scenario.costs.empty(), profile);
     check_pipelines(config, job);
     read_clock(config, job);
     if (config.has("give_up_after")) {

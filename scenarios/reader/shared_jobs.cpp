@@ -130,7 +130,7 @@ void read_service(ConfigReader& section, const JobDefaults& defaults, ScheduleSc
         if (job.service <= Duration{}) section.fail("service", "expected more than zero");
     }
     job.speed_of_group = read_type_speeds(section, scenario.cluster);
-    const Duration start = trains > 0 ? defaults.trained->restart_of(trains) : Duration{};
+    const Duration start = trains > 0 ? defaults.trained->start_of(trains) : Duration{};
     set_pauses(read_pauses(section, defaults.pauses, scenario.ignored), start, job);
 }
 
@@ -184,7 +184,7 @@ void train_all(ConfigReader& root, std::size_t trains, const JobPauses& pauses,
             root.fail("trains", "these jobs are of measured applications: expected none");
         }
         trained.set_work(root, trains, {}, scenario.cluster.gpus(), job);
-        set_pauses(pauses, trained.restart_of(trains), job);
+        set_pauses(pauses, trained.start_of(trains), job);
     }
 }
 

@@ -75,8 +75,9 @@ void TrainedJobs::set_work(ConfigReader& section, std::size_t trains,
     }
 }
 
-Duration TrainedJobs::restart_of(std::size_t trains) const {
-    return at(trains).job.profile.restart;
+Duration TrainedJobs::start_of(std::size_t trains) const {
+    const policies::JobProfile& profile = at(trains).job.profile;
+    return profile.spawn + profile.restart;
 }
 
 }  // namespace ukemi::scenarios

@@ -29,7 +29,8 @@ public:
     // is none, as the scenario has. Fills in service, speeds and samples.
     void set_work(ConfigReader& section, std::size_t trains, std::optional<std::int64_t> samples,
                   std::int32_t cluster_gpus, sim::SharingJob& job) const;
-    Duration restart_of(std::size_t trains) const;  // by its profile
+    // From GPUs to the first step on them, by its profile: its workers start, then they meet.
+    Duration start_of(std::size_t trains) const;
 
     std::vector<std::shared_ptr<const Scenario>> take() { return std::move(all_); }
 

@@ -96,6 +96,25 @@ TEST_CASE("rng: a stream's words follow from seed and name by the documented rul
     CHECK(RandomStream(0, "").bits() == 0x80FD0D7114B0EFC9U);
 }
 
+TEST_CASE("rng: blocks that are drawn together are Random123's, one after the other",
+          "[rng][golden]") {
+    const auto mix = [](std::uint64_t x) {
+        x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
+        x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
+        return x ^ (x >> 31U);
+    };
+    const std::uint64_t no_name = 0xCBF29CE484222325U;
+    const std::uint64_t key = mix(no_name ^ mix(5 + 0x9E3779B97F4A7C15U));
+    RandomStream random(5, "");
+    for (std::uint32_t block = 0; block < 1000; ++block) {
+        const auto words = r123::Philox4x32{}(
+            {{block, 0, 0, 0}},
+            {{static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32U)}});
+        REQUIRE(random.bits() == (std::uint64_t{words[1]} << 32U | words[0]));
+        REQUIRE(random.bits() == (std::uint64_t{words[3]} << 32U | words[2]));
+    }
+}
+
 TEST_CASE("rng: first draws never change", "[rng][golden]") {
     using Integers = std::vector<std::int64_t>;
     using Doubles = std::vector<double>;

@@ -8,6 +8,9 @@
 
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
+#include "runtime/live_run.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reader/schedule_scenario.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/scratch_folder.hpp"
 
@@ -256,6 +259,63 @@ TEST_CASE("calibration: costs are the profile of any scenario that names them", 
                Catch::Contains("at /job/restart: stands beside \"costs\", which says it"));
     write_text(folder.path() / "box.json", "{}");
     CHECK_THAT(complaint_of([&] { scenario_of(""); }), Catch::Contains("box.json: at "));
+}
+
+TEST_CASE("calibration: a job that names costs can run live without what a checkpoint costs",
+          "[calibration]") {
+    const ScratchFolder folder;
+    write_text(folder.path() / "box.json", scenarios::costs_json(made_costs(trained_scenario())));
+    const auto scenario_of = [&](std::string_view checkpoint) {
+        return scenarios::scenario_from_text(fmt::format(R"({{"name": "measured", "seed": 3,
+                "job": {{"samples": 800, "batch_per_worker": 8, {}"costs": "box.json"}},
+                "cluster": {{"count_min": 1, "count_max": 2}},
+                "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
+                "training": {{"data": {{"kind": "synthetic", "samples": 512, "features": 16,
+                                       "classes": 4}},
+                              "model": {{"kind": "mlp", "hidden": [16]}}}},
+                "replay": ["spot_only"]}})",
+                                                         checkpoint),
+                                             folder.path() / "measured.json");
+    };
+    const auto expect_live = [](const scenarios::Scenario& scenario) {
+        runtime::expect_live(scenario, scenarios::told_market(scenario, "share"),
+                             scenarios::first_policies(scenario));
+    };
+    for (const char* checkpoint : {"", R"("checkpoint": {"restore": "1 s"}, )"}) {
+        CAPTURE(checkpoint);
+        const scenarios::Scenario scenario = scenario_of(checkpoint);
+        CHECK(scenario.job.profile.checkpoint == seconds(0.004));
+        CHECK(scenario.job.profile.restore == seconds(0.025));
+        CHECK_NOTHROW(expect_live(scenario));
+    }
+    const scenarios::Scenario lossless = scenario_of(R"("checkpoint": {"kind": "lossless"}, )");
+    CHECK_THAT(complaint_of([&] { expect_live(lossless); }),
+               Catch::Contains("a live run can lose its model"));
+}
+
+TEST_CASE("calibration: a job of a shared cluster starts with spawned workers that meet",
+          "[calibration]") {
+    const ScratchFolder folder;
+    write_text(folder.path() / "box.json", scenarios::costs_json(made_costs(trained_scenario())));
+    write_text(folder.path() / "one.json", R"({"name": "one", "seed": 3,
+        "job": {"samples": 800, "batch_per_worker": 8, "samples_per_epoch": 80,
+                "costs": "box.json"},
+        "cluster": {"count_min": 1, "count_max": 2},
+        "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+        "replay": ["spot_only"]})");
+    const auto job_with = [&](std::string_view more) {
+        return scenarios::schedule_scenario_from_text(
+                   fmt::format(R"({{"name": "shared", "trains": "one.json", {}
+                       "cluster": {{"machines": 1, "gpus_per_machine": 2}},
+                       "jobs": [{{"name": "a", "gpus": 2}}],
+                       "schedulers": [{{"name": "fifo"}}]}})",
+                               more),
+                   folder.path() / "shared.json")
+            .jobs.front();
+    };
+    CHECK(job_with("").restart == seconds(0.07 + 0.035));
+    CHECK(job_with(R"("time_scale": 10,)").restart == seconds(0.7 + 0.35));
+    CHECK(job_with(R"("restart": "1 s",)").restart == seconds(1));
 }
 
 TEST_CASE("prediction: what was measured is not predicted, and the rest is", "[prediction]") {

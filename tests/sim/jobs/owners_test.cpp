@@ -2,7 +2,9 @@
 // stopped, by hand and on random markets.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <type_traits>
 
+#include "analysis/scheduled_runs.hpp"
 #include "base/rng.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
 #include "tests/scratch_folder.hpp"
@@ -47,6 +49,26 @@ double completion_s(const sim::ScheduleOutcome& outcome, std::size_t job) {
 }
 
 }  // namespace
+
+TEST_CASE("owners: what became of a job is kept once, and stays with its run", "[jobs]") {
+    static_assert(!std::is_copy_constructible_v<analysis::ScheduledRun>);
+    std::vector<scenarios::ScheduleScenario> variants;
+    variants.push_back(scenarios::schedule_scenario_from_text(R"({"name": "two",
+        "cluster": {"gpus_per_machine": 1},
+        "jobs": [{"name": "a", "service": "20 s"}, {"name": "b", "service": "10 s"}],
+        "schedulers": [{"name": "fifo"}, {"name": "srtf"}]})",
+                                                              "two.json"));
+    const std::vector<analysis::ScheduledRun> runs = analysis::run_schedules(variants);
+    REQUIRE(runs.size() == 2);
+    for (const analysis::ScheduledRun& run : runs) {
+        REQUIRE(run.jobs.size() == 2);
+        for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+            CHECK(run.jobs[i].outcome == &run.outcome.jobs[i]);
+        }
+    }
+    CHECK(runs[0].jobs[0].outcome->completion == Instant::at(whole_seconds(20)));
+    CHECK(runs[1].jobs[0].outcome->completion == Instant::at(whole_seconds(30)));
+}
 
 TEST_CASE("priorities: max_min shares by weight what small jobs leave, by hand", "[jobs]") {
     // Of 8 GPUs c has the one it asks for, and 7 are shared 3 to 1: a does 5.25 / 8 of a second's

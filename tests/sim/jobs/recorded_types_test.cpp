@@ -68,7 +68,7 @@ struct TypesRun {
 TypesRun run_of(const json& scenario) {
     TypesRun done;
     done.scenarios.push_back(scenarios::schedule_scenario_from_text(scenario.dump(), "types.json"));
-    done.run = analysis::run_schedules(done.scenarios).front();
+    done.run = std::move(analysis::run_schedules(done.scenarios).front());
     return done;
 }
 
