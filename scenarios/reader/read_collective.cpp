@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <memory>
+#include <utility>
 
 #include "scenarios/reader/read_step_codec.hpp"
 #include "sim/cluster/nccl/nccl_place.hpp"
@@ -123,7 +125,6 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
     const std::string where = fmt::format("{}: at {}/collective", config.file(), config.path());
     const std::vector<sim::GradientBucket> buckets =
         job.layout ? job.layout->stages.front().buckets : reduced_parts(job);
-    sim::ClusterNetwork network(topology);  // for the complaints
     if (entry.request.shard != sim::Shard::none && !job.nccl) {
         if (searched || (job.collective != policies::Collective::automatic &&
                          job.collective != policies::Collective::ring)) {
@@ -135,10 +136,13 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
         return;
     }
     if (job.nccl) {
-        const sim::NcclRun run(network, sim::NcclCollective::all_reduce, replicas, where,
-                               job.nccl_ring_only);
+        sim::Routes routes(topology);
+        sim::NcclPlace place = sim::nccl_place(topology, routes, replicas, where);
+        place.ring_only = job.nccl_ring_only;
         const bool sums = entry.request.shard == sim::Shard::none;  // and scatters no parts
-        if (sums) entry.why = sim::words_of(run.place(), buckets);
+        if (sums) entry.why = sim::words_of(place, buckets);
+        job.nccl_place =
+            std::make_shared<const sim::NcclRanks>(sim::NcclRanks{replicas, std::move(place)});
         return;
     }
     if (searched) {
@@ -157,6 +161,7 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
     }
     const std::string of_experts = words_of_experts(topology, job);
     if (!of_experts.empty()) entry.why += (entry.why.empty() ? "" : "; ") + of_experts;
+    sim::ClusterNetwork network(topology);
     const sim::PlacedCollective placed(network, job.collective, replicas, per_host, where, 1,
                                        job.hosts ? &*job.hosts : nullptr);
     if (entry.request.synchronised_norm) {

@@ -38,11 +38,7 @@ public:
         if (fabric_.machines_per_leaf < 1 || fabric_.spines < 1 || fabric_.spines > 4096) {
             refuse("expected at least one machine a leaf, and 1 to 4096 spines");
         }
-        for (std::uint32_t i = 0; i < zone.count; ++i) {
-            const std::uint32_t rack = racks() ? i / fabric_.machines_per_leaf : 0;
-            machines_.push_back(
-                added({fmt::format("machine{}", topology_.machines().size()), {}, rack, id}));
-        }
+        add_machines(id);
     }
 
     // The switches through which other zones are reached.
@@ -80,6 +76,36 @@ private:
             spec.nics.gbit_per_s = zone.links->bandwidth.raw() * 8 / 1e9;
         }
         return spec;
+    }
+
+    // The first one device by device, the others as its copies.
+    void add_machines(ZoneId id) {
+        const auto devices_before = static_cast<std::uint32_t>(topology_.devices().size());
+        const auto links_before = static_cast<std::uint32_t>(topology_.links().size());
+        const auto place = [&](std::uint32_t number) -> Machine {
+            const std::uint32_t rack = racks() ? number / fabric_.machines_per_leaf : 0;
+            return {fmt::format("machine{}", topology_.machines().size()), {}, rack, id};
+        };
+        machines_.reserve(zone_.count);
+        machines_.push_back(added(place(0)));
+        const auto devices =
+            static_cast<std::uint32_t>(topology_.devices().size()) - devices_before;
+        const auto links = static_cast<std::uint32_t>(topology_.links().size()) - links_before;
+        // A cable of the network for each NIC, and as many again for switches.
+        const std::size_t cables = std::size_t{4} * machines_.front().nics.size();
+        topology_.make_room(std::size_t{zone_.count} * devices,
+                            std::size_t{zone_.count} * (links + cables));
+        for (std::uint32_t i = 1; i < zone_.count; ++i) {
+            AddedMachine copy = machines_.front();
+            copy.id = topology_.repeat(machines_.front().id, links_before, links_before + links,
+                                       place(i));
+            const auto shift = [&](DeviceId& device) {
+                device = static_cast<DeviceId>(ukemi::index_of(device) + i * devices);
+            };
+            std::ranges::for_each(copy.gpus, shift);
+            std::ranges::for_each(copy.nics, shift);
+            machines_.push_back(std::move(copy));
+        }
     }
 
     AddedMachine added(Machine place) {

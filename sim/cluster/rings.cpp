@@ -147,11 +147,13 @@ private:
 // Of one NVLink between these devices; nothing if there is none.
 std::optional<double> lane_rate(const Topology& topology, std::span<const DeviceId> gpus) {
     std::optional<double> least;
-    for (const Link& link : topology.links()) {
-        if (link.kind != LinkKind::nvlink) continue;
-        if (std::find(gpus.begin(), gpus.end(), link.from) == gpus.end()) continue;
-        const double rate = link.bandwidth.raw() / link.lanes;
-        least = std::min(least.value_or(rate), rate);
+    for (const DeviceId gpu : gpus) {
+        for (const LinkId id : topology.links_from(gpu)) {
+            const Link& link = topology.link(id);
+            if (link.kind != LinkKind::nvlink) continue;
+            const double rate = link.bandwidth.raw() / link.lanes;
+            least = std::min(least.value_or(rate), rate);
+        }
     }
     return least;
 }

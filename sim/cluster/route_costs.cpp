@@ -77,6 +77,10 @@ void RouteCosts::find_insides(const Topology& topology) {
         devices[machine_of_[i]].push_back(i);
     }
     for (std::uint32_t machine = 0; machine < machines; ++machine) {
+        if (machine > 0 && is_inside_like(machine, devices[machine], devices[machine - 1])) {
+            inside_of_.push_back(inside_of_.back());
+            continue;
+        }
         std::vector<char> lets_through;
         std::vector<RouteWeb::Edge> edges;
         for (const std::uint32_t device : devices[machine]) {
@@ -93,6 +97,32 @@ void RouteCosts::find_insides(const Topology& topology) {
         inside_of_.push_back(known->second);
     }
     for (const auto& [web, inside] : known_insides_) insides_[inside].web = &web;
+}
+
+// As the machine before it, device by device and link by link.
+bool RouteCosts::is_inside_like(std::uint32_t machine, std::span<const std::uint32_t> devices,
+                                std::span<const std::uint32_t> before) const {
+    if (devices.size() != before.size()) return false;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        if (lets_through_[devices[i]] != lets_through_[before[i]]) return false;
+        const auto inner = [&](std::span<const Out> outs, std::uint32_t of, std::size_t& at) {
+            while (at < outs.size() && machine_of_[outs[at].to] != of) ++at;
+            return at < outs.size();
+        };
+        const std::span<const Out> here = out_of(devices[i]);
+        const std::span<const Out> there = out_of(before[i]);
+        std::size_t a = 0;
+        std::size_t b = 0;
+        while (true) {
+            const bool one = inner(here, machine, a);
+            const bool other = inner(there, machine - 1, b);
+            if (one != other) return false;
+            if (!one) break;
+            if (local_of_[here[a].to] != local_of_[there[b].to]) return false;
+            if (here[a++].cost != there[b++].cost) return false;
+        }
+    }
+    return true;
 }
 
 void RouteCosts::find_ports(const Topology& topology) {

@@ -69,6 +69,8 @@ private:
 
     void number_nodes(const Topology& topology);
     void find_insides(const Topology& topology);
+    bool is_inside_like(std::uint32_t machine, std::span<const std::uint32_t> devices,
+                        std::span<const std::uint32_t> before) const;
     void find_ports(const Topology& topology);
     void join_nodes(const Topology& topology);
     bool is_crossed(const Port& port) const;

@@ -27,10 +27,21 @@ std::uint64_t mixed(std::uint64_t x) {
 }  // namespace
 
 struct Routes::State {
-    explicit State(const Topology& topology) : costs(topology), rates(topology.link_rates()) {
-        for (std::size_t i = 0; i < topology.devices().size(); ++i) {
-            names.push_back(topology.full_name(static_cast<DeviceId>(i)));
-        }
+    explicit State(const Topology& topology)
+        : costs(topology),
+          rates(topology.link_rates()),
+          devices(topology.devices().begin(), topology.devices().end()) {
+        for (const Machine& machine : topology.machines()) machine_names.push_back(machine.name);
+    }
+
+    std::string name_of(DeviceId id) const {
+        const Device& device = devices[ukemi::index_of(id)];
+        if (device.machine == no_machine) return device.name;
+        return fmt::format("{}/{}", machine_names[ukemi::index_of(device.machine)], device.name);
+    }
+
+    void expect_devices(DeviceId from, DeviceId to) const {
+        INVARIANT(ukemi::index_of(from) < devices.size() && ukemi::index_of(to) < devices.size());
     }
 
     RouteCost left(DeviceId from, DeviceId to) {
@@ -38,14 +49,20 @@ struct Routes::State {
         return costs.left(ukemi::index_of(from), target);
     }
 
+    RouteCost expect_way(DeviceId from, RouteCosts::Target& target) {
+        const RouteCost cost = costs.left(ukemi::index_of(from), target);
+        if (cost.is_far()) {
+            throw InputError("topology", "",
+                             fmt::format("no path from {} to {}", name_of(from),
+                                         name_of(static_cast<DeviceId>(target.device))));
+        }
+        return cost;
+    }
+
     std::vector<LinkId> walk(DeviceId from, DeviceId to, std::uint64_t flow) {
         RouteCosts::Target target = costs.target(ukemi::index_of(to));
         std::uint32_t at = ukemi::index_of(from);
-        if (costs.left(at, target).is_far()) {
-            throw InputError(
-                "topology", "",
-                fmt::format("no path from {} to {}", names[at], names[ukemi::index_of(to)]));
-        }
+        expect_way(from, target);
         const std::uint64_t seed = mixed(
             mixed(std::uint64_t{ukemi::index_of(from)} << 32 | ukemi::index_of(to)) ^ mixed(flow));
         std::vector<LinkId> path;
@@ -61,8 +78,9 @@ struct Routes::State {
     }
 
     RouteCosts costs;
-    std::vector<std::string> names;
     std::vector<LinkRate> rates;
+    std::vector<Device> devices;  // for their names
+    std::vector<std::string> machine_names;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::vector<LinkId>> paths;
 };
 
@@ -72,8 +90,7 @@ Routes::Routes(Routes&&) noexcept = default;
 Routes& Routes::operator=(Routes&&) noexcept = default;
 
 std::span<const LinkId> Routes::route(DeviceId from, DeviceId to, std::uint64_t flow) {
-    INVARIANT(ukemi::index_of(from) < state_->names.size() &&
-              ukemi::index_of(to) < state_->names.size());
+    state_->expect_devices(from, to);
     if (from == to) return {};
     const std::tuple key{ukemi::index_of(from), ukemi::index_of(to), flow};
     const auto found = state_->paths.find(key);
@@ -82,16 +99,15 @@ std::span<const LinkId> Routes::route(DeviceId from, DeviceId to, std::uint64_t 
 }
 
 bool Routes::connected(DeviceId from, DeviceId to) {
-    INVARIANT(ukemi::index_of(from) < state_->names.size() &&
-              ukemi::index_of(to) < state_->names.size());
+    state_->expect_devices(from, to);
     return !state_->left(from, to).is_far();
 }
 
-Duration Routes::latency(DeviceId from, DeviceId to, std::uint64_t flow) {
-    Duration sum;
-    for (const LinkId link : route(from, to, flow))
-        sum += state_->rates[ukemi::index_of(link)].latency;
-    return sum;
+Duration Routes::latency(DeviceId from, DeviceId to) {
+    state_->expect_devices(from, to);
+    if (from == to) return {};
+    RouteCosts::Target target = state_->costs.target(ukemi::index_of(to));
+    return nanoseconds(state_->expect_way(from, target).latency_ns);
 }
 
 BytesPerSecond Routes::bandwidth(DeviceId from, DeviceId to, std::uint64_t flow) {

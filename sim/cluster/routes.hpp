@@ -28,7 +28,7 @@ public:
     // InputError, naming both, if there is no path.
     std::span<const LinkId> route(DeviceId from, DeviceId to, std::uint64_t flow = 0);
     bool connected(DeviceId from, DeviceId to);
-    Duration latency(DeviceId from, DeviceId to, std::uint64_t flow = 0);  // of all its links
+    Duration latency(DeviceId from, DeviceId to);  // of all its links; every flow's is the same
     BytesPerSecond bandwidth(DeviceId from, DeviceId to, std::uint64_t flow = 0);  // the least
 
 private:

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -67,38 +68,46 @@ std::vector<DeviceId> Topology::devices_of(DeviceKind kind) const {
 }
 
 std::vector<DeviceId> Topology::devices_of(DeviceKind kind, MachineId machine) const {
+    INVARIANT(ukemi::index_of(machine) < spans_.size());
     std::vector<DeviceId> found;
-    for (const DeviceId id : devices_of(kind)) {
-        if (device(id).machine == machine) found.push_back(id);
+    const Span& span = spans_[ukemi::index_of(machine)];
+    for (std::uint32_t i = span.begin; i < span.end; ++i) {
+        if (devices_[i].kind != kind || devices_[i].machine != machine) continue;
+        found.push_back(static_cast<DeviceId>(i));
     }
     return found;
 }
 
 std::vector<DeviceId> Topology::workers() const {
-    std::vector<std::vector<DeviceId>> gpus(machines_.size());
-    std::vector<std::vector<DeviceId>> sockets(machines_.size());
-    for (std::size_t i = 0; i < devices_.size(); ++i) {
-        const Device& one = devices_[i];
-        if (one.machine == no_machine) continue;
-        const auto id = static_cast<DeviceId>(i);
-        if (one.kind == DeviceKind::gpu) gpus[ukemi::index_of(one.machine)].push_back(id);
-        if (one.kind == DeviceKind::cpu) sockets[ukemi::index_of(one.machine)].push_back(id);
-    }
     std::vector<DeviceId> found;
-    for (std::size_t i = 0; i < machines_.size(); ++i) {
-        if (!gpus[i].empty()) {
-            found.insert(found.end(), gpus[i].begin(), gpus[i].end());
-        } else if (!sockets[i].empty()) {
-            found.push_back(sockets[i].front());
+    for (std::uint32_t machine = 0; machine < spans_.size(); ++machine) {
+        const std::size_t before = found.size();
+        std::optional<DeviceId> socket;
+        for (std::uint32_t i = spans_[machine].begin; i < spans_[machine].end; ++i) {
+            if (devices_[i].machine != static_cast<MachineId>(machine)) continue;
+            const auto id = static_cast<DeviceId>(i);
+            if (devices_[i].kind == DeviceKind::gpu) found.push_back(id);
+            if (devices_[i].kind == DeviceKind::cpu && !socket) socket = id;
         }
+        if (found.size() == before && socket) found.push_back(*socket);
+    }
+    return found;
+}
+
+std::vector<LinkId> Topology::links_from(DeviceId id) const {
+    INVARIANT(ukemi::index_of(id) < outs_.size());
+    std::vector<LinkId> found;
+    for (std::uint32_t i = outs_[ukemi::index_of(id)].first; i != none; i = next_out_[i]) {
+        found.push_back(static_cast<LinkId>(i));
     }
     return found;
 }
 
 std::uint32_t Topology::lanes_between(DeviceId from, DeviceId to, LinkKind kind) const {
     std::uint32_t lanes = 0;
-    for (const Link& link : links_) {
-        if (link.from == from && link.to == to && link.kind == kind) lanes += link.lanes;
+    for (const LinkId id : links_from(from)) {
+        const Link& one = link(id);
+        if (one.to == to && one.kind == kind) lanes += one.lanes;
     }
     return lanes;
 }
@@ -112,6 +121,7 @@ std::string Topology::full_name(DeviceId id) const {
 MachineId Topology::add_machine(Machine machine) {
     INVARIANT(machines_.size() < devices_max);
     machines_.push_back(std::move(machine));
+    spans_.push_back({});
     return static_cast<MachineId>(machines_.size() - 1);
 }
 
@@ -133,7 +143,27 @@ DeviceId Topology::add_device(DeviceKind kind, MachineId machine, std::string na
         break;
     }
     devices_.push_back({kind, machine, index, std::move(name)});
+    outs_.push_back({});
+    note_device(machine, static_cast<std::uint32_t>(devices_.size() - 1));
     return static_cast<DeviceId>(devices_.size() - 1);
+}
+
+void Topology::note_device(MachineId machine, std::uint32_t device) {
+    if (machine == no_machine) return;
+    Span& span = spans_[ukemi::index_of(machine)];
+    if (span.end == 0) span.begin = device;
+    span.end = device + 1;
+}
+
+void Topology::note_link(std::uint32_t number) {
+    next_out_.push_back(none);
+    Outs& outs = outs_[ukemi::index_of(links_[number].from)];
+    if (outs.first == none) {
+        outs.first = number;
+    } else {
+        next_out_[outs.last] = number;
+    }
+    outs.last = number;
 }
 
 LinkId Topology::connect(DeviceId a, DeviceId b, LinkKind kind, std::uint32_t lanes,
@@ -155,7 +185,53 @@ LinkId Topology::connect(DeviceId a, DeviceId b, LinkKind kind, std::uint32_t la
     if (links_.size() + 2 > links_max) refuse(fmt::format("more than {} links", links_max));
     links_.push_back({a, b, kind, lanes, bandwidth, latency});
     links_.push_back({b, a, kind, lanes, bandwidth, latency});
-    return static_cast<LinkId>(links_.size() - 2);
+    const auto number = static_cast<std::uint32_t>(links_.size() - 2);
+    note_link(number);
+    note_link(number + 1);
+    return static_cast<LinkId>(number);
+}
+
+void Topology::make_room(std::size_t devices, std::size_t links) {
+    devices_.reserve(std::min(devices_.size() + devices, devices_max));
+    outs_.reserve(devices_.capacity());
+    links_.reserve(std::min(links_.size() + links, links_max));
+    next_out_.reserve(links_.capacity());
+}
+
+MachineId Topology::repeat(MachineId of, std::uint32_t link_begin, std::uint32_t link_end,
+                           Machine place) {
+    const Span span = spans_[ukemi::index_of(of)];
+    const std::uint32_t shift = static_cast<std::uint32_t>(devices_.size()) - span.begin;
+    if (devices_.size() + (span.end - span.begin) > devices_max ||
+        links_.size() + (link_end - link_begin) > links_max) {
+        throw InputError("topology", "",
+                         fmt::format("more than {} devices or {} links", devices_max, links_max));
+    }
+    Machine like = machine(of);
+    like.name = std::move(place.name);
+    like.rack = place.rack;
+    like.zone = place.zone;
+    const MachineId id = add_machine(std::move(like));
+    for (std::uint32_t i = span.begin; i < span.end; ++i) {
+        INVARIANT(devices_[i].machine == of);
+        Device copy = devices_[i];
+        copy.machine = id;
+        devices_.push_back(std::move(copy));
+        outs_.push_back({});
+    }
+    spans_.back() = {span.begin + shift, span.end + shift};
+    for (std::uint32_t i = link_begin; i < link_end; ++i) {
+        Link copy = links_[i];
+        const auto moved = [&](DeviceId device) {
+            INVARIANT(devices_[ukemi::index_of(device)].machine == of);
+            return static_cast<DeviceId>(ukemi::index_of(device) + shift);
+        };
+        copy.from = moved(copy.from);
+        copy.to = moved(copy.to);
+        links_.push_back(copy);
+        note_link(static_cast<std::uint32_t>(links_.size() - 1));
+    }
+    return id;
 }
 
 void Topology::derate(LinkKind kind, double factor) {

@@ -79,7 +79,8 @@ public:
     const Link& link(LinkId id) const;
     const Machine& machine(MachineId id) const;
 
-    std::vector<LinkRate> link_rates() const;  // by LinkId
+    std::vector<LinkRate> link_rates() const;           // by LinkId
+    std::vector<LinkId> links_from(DeviceId id) const;  // ascending
     std::vector<DeviceId> devices_of(DeviceKind kind) const;
     std::vector<DeviceId> devices_of(DeviceKind kind, MachineId machine) const;
     // Where workers run, in the order of machines: the GPUs; the first socket of a machine without.
@@ -96,6 +97,11 @@ public:
     // the latency is not within 0 to 1 s: presets may be wrong by a user's hand.
     LinkId connect(DeviceId a, DeviceId b, LinkKind kind, std::uint32_t lanes,
                    BytesPerSecond bandwidth, Duration latency);
+    // One more machine with the devices of another and the links from `link_begin` to before
+    // `link_end`, which must all be within that one, in the same order; name, rack and zone are
+    // those of `place`. What comes of it is shifted by as much as the devices are.
+    MachineId repeat(MachineId of, std::uint32_t link_begin, std::uint32_t link_end, Machine place);
+    void make_room(std::size_t devices, std::size_t links);  // for so many more
     // What software reaches of the line rates: every link of the kind, times 0 < factor ≤ 1.
     void derate(LinkKind kind, double factor);
     // The factors of all derate() calls of the kind; nothing if there were none.
@@ -104,9 +110,25 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t none = UINT32_MAX;
+    struct Outs {  // of a device: the links that leave it
+        std::uint32_t first = none;
+        std::uint32_t last = none;
+    };
+    struct Span {  // all devices of a machine are within
+        std::uint32_t begin = 0;
+        std::uint32_t end = 0;
+    };
+
+    void note_device(MachineId machine, std::uint32_t device);
+    void note_link(std::uint32_t number);
+
     std::vector<Device> devices_;
     std::vector<Link> links_;
     std::vector<Machine> machines_;
+    std::vector<Outs> outs_;                       // by device
+    std::vector<std::uint32_t> next_out_;          // by link: the next that leaves the same device
+    std::vector<Span> spans_;                      // by machine
     std::array<std::optional<double>, 4> shares_;  // by kind of link
 };
 

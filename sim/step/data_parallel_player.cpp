@@ -21,9 +21,11 @@ DataParallelPlayer::DataParallelPlayer(StepHost& host, const StepJob& job,
     : StepPlayer(host, job, options), draws_(job, host.network().topology(), options.seed) {
     if (job.buckets.empty() || (job.workers.size() < 2 && job.servers.empty())) return;
     ClusterNetwork& network = host.network();
-    Duration latency;  // from rank 0, as far as it goes
-    for (const DeviceId worker : std::span(job.workers).subspan(1)) {
-        latency = std::max(latency, network.routes().latency(job.workers[0], worker));
+    Duration latency;  // from rank 0, as far as it goes; only who coordinates needs it
+    if (job.launch.kind == LaunchKind::coordinated) {
+        for (const DeviceId worker : std::span(job.workers).subspan(1)) {
+            latency = std::max(latency, network.routes().latency(job.workers[0], worker));
+        }
     }
     std::vector<GradientLane> lanes = job.servers.empty()
                                           ? gradient_lanes(network, job, {{job.workers}})

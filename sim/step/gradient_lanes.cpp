@@ -87,6 +87,19 @@ std::int64_t messages_at_once(const StepJob& job) {
     return static_cast<std::int64_t>(most);
 }
 
+// Of more ranks it takes seconds to find every link that they cross.
+constexpr std::size_t linked_ranks_max = 4096;
+
+NcclPlace place_alone(ClusterNetwork& network, const StepJob& job,
+                      std::span<const DeviceId> group) {
+    const bool is_known =
+        job.nccl_place != nullptr && std::ranges::equal(job.nccl_place->workers, group);
+    NcclPlace place = is_known ? job.nccl_place->place
+                               : nccl_place(network.topology(), network.routes(), group, job.name);
+    place.ring_only = job.nccl_ring_only;
+    return place;
+}
+
 }  // namespace
 
 policies::Collective all_reduce_of(const StepJob& job, std::int32_t ranks, std::int32_t per_host) {
@@ -100,6 +113,9 @@ PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
                                    std::span<const DeviceId> group, std::int32_t per_host,
                                    std::int64_t at_once) {
     if (job.nccl) {
+        const bool alone = network.serves_one_job() && !job.layout && at_once == 1 &&
+                           highest_lane(job) == all_reduce_lane && group.size() > linked_ranks_max;
+        if (alone) return PlacedCollective(place_alone(network, job, group));
         return {network, NcclCollective::all_reduce, group, job.name, job.nccl_ring_only};
     }
     return {network,

@@ -14,21 +14,23 @@ namespace ukemi::sim {
 
 ClusterNetwork::ClusterNetwork(const Topology& topology, const NetworkRule& rule,
                                std::shared_ptr<Routes> routes)
-    : topology_(topology),
-      rule_(rule),
-      runs_(flows_),
-      routes_(routes != nullptr ? std::move(routes) : std::make_shared<Routes>(topology)) {
-    for (const LinkRate& rate : topology.link_rates()) flows_.add_link(rate);
+    : topology_(topology), rule_(rule), runs_(flows_), routes_(std::move(routes)) {}
+
+void ClusterNetwork::use_links() {
+    if (std::exchange(has_links_, true)) return;
+    for (const LinkRate& rate : topology_.link_rates()) flows_.add_link(rate);
 }
 
 Router ClusterNetwork::router(std::span<const DeviceId> workers) {
+    use_links();
     return [this, workers](std::int32_t from, std::int32_t to) {
-        return routes_->route(workers[static_cast<std::size_t>(from)],
+        return routes().route(workers[static_cast<std::size_t>(from)],
                               workers[static_cast<std::size_t>(to)]);
     };
 }
 
 Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTransport& hosts) {
+    use_links();
     return [this, workers, &hosts](std::int32_t from, std::int32_t to) {
         return between_hosts(workers[static_cast<std::size_t>(from)],
                              workers[static_cast<std::size_t>(to)], hosts);
@@ -41,10 +43,10 @@ std::span<const LinkId> ClusterNetwork::between_hosts(DeviceId from, DeviceId to
     const auto [entry, is_new] = connections_.try_emplace({from, to, hosts});
     std::vector<LinkId>& links = entry->second;
     if (!is_new) return links;
-    const DeviceId first = socket_of(topology_, *routes_, from);
-    const DeviceId second = socket_of(topology_, *routes_, to);
+    const DeviceId first = socket_of(topology_, routes(), from);
+    const DeviceId second = socket_of(topology_, routes(), to);
     const bool within = topology_.device(from).machine == topology_.device(to).machine;
-    const auto path = first == second ? std::span<const LinkId>() : routes_->route(first, second);
+    const auto path = first == second ? std::span<const LinkId>() : routes().route(first, second);
     Duration once;
     for (const LinkId link : path) once += topology_.link(link).latency;
     const Duration waits = within ? Duration{} : 2 * std::int64_t{hosts.round_trips} * once;
@@ -160,6 +162,9 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, NcclCollective colle
     links_.assign(nccl_->links().begin(), nccl_->links().end());
 }
 
+PlacedCollective::PlacedCollective(NcclPlace place)
+    : name_("nccl"), alone_(std::make_shared<const NcclPlace>(std::move(place))) {}
+
 PlacedCollective::PlacedCollective(ClusterNetwork& network, std::span<const kernels::GridAxis> axes,
                                    std::span<const DeviceId> workers, std::int64_t at_once) {
     const PhasedCollective phases = phased_grid(axes);
@@ -200,6 +205,11 @@ void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& ph
         const auto transfers = graph();
         graph_ = network.runs().place(transfers, network.runs().routes_of(*transfers, router));
     }
+}
+
+std::optional<Duration> PlacedCollective::takes(Bytes bytes) const {
+    if (alone_ == nullptr) return std::nullopt;
+    return seconds(nccl_seconds(*alone_, nccl_choice(*alone_, bytes), bytes));
 }
 
 RunId PlacedCollective::start(ClusterNetwork& network, Bytes bytes, Instant at) const {

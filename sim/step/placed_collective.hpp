@@ -33,9 +33,18 @@ public:
                             std::shared_ptr<Routes> routes = nullptr);
 
     const Topology& topology() const { return topology_; }
-    FlowNetwork& flows() { return flows_; }
+    FlowNetwork& flows() {
+        use_links();
+        return flows_;
+    }
     CollectiveRuns& runs() { return runs_; }
-    Routes& routes() { return *routes_; }
+    // Nothing but the messages of one job will ever cross it, and its links stay as they are.
+    void serve_one_job() { serves_one_job_ = true; }
+    bool serves_one_job() const { return serves_one_job_; }
+    Routes& routes() {
+        if (routes_ == nullptr) routes_ = std::make_shared<Routes>(topology_);
+        return *routes_;
+    }
     const NetworkRule& rule() const { return rule_; }
     // From rank to rank of a job whose rank r runs on workers[r]. Throws InputError if there is no
     // path. The span of workers must outlive the router.
@@ -45,8 +54,11 @@ public:
 
 private:
     std::span<const LinkId> between_hosts(DeviceId from, DeviceId to, const HostTransport& hosts);
+    void use_links();  // the topology's are added when something first asks for them
 
     const Topology& topology_;
+    bool has_links_ = false;
+    bool serves_one_job_ = false;
     NetworkRule rule_;
     FlowNetwork flows_;
     CollectiveRuns runs_;
@@ -73,6 +85,8 @@ public:
     PlacedCollective(ClusterNetwork& network, NcclCollective collective,
                      std::span<const DeviceId> workers, std::string_view where,
                      bool ring_only = false);
+    // An all-reduce of NCCL's with which nothing shares a link: it needs no network.
+    explicit PlacedCollective(NcclPlace place);
 
     // Along the axes of a grid of all workers.
     PlacedCollective(ClusterNetwork& network, std::span<const kernels::GridAxis> axes,
@@ -84,6 +98,8 @@ public:
                      std::span<const DeviceId> workers, std::int64_t at_once = 1,
                      const HostTransport* hosts = nullptr);
 
+    // How long it takes, if it needs no network; else a run is started.
+    std::optional<Duration> takes(Bytes bytes) const;
     RunId start(ClusterNetwork& network, Bytes bytes, Instant at) const;
     const std::string& name() const { return name_; }
     std::span<const LinkId> links() const { return links_; }  // that it crosses, ascending
@@ -100,6 +116,7 @@ private:
     std::shared_ptr<TreePipeline> pipeline_;
     std::shared_ptr<PlacedGraph> graph_;
     std::shared_ptr<const NcclRun> nccl_;  // as long as NCCL's takes
+    std::shared_ptr<const NcclPlace> alone_;
     std::vector<LinkId> links_;
 };
 

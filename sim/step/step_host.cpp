@@ -12,11 +12,15 @@
 namespace ukemi::sim {
 
 void StepHost::wake(StepPlayer& player, Instant at, std::uint64_t token) {
-    due_.push(at.raw(), 0, {&player, token});
+    due_.push(at.raw(), 1, {&player, token});
 }
 
 void StepHost::send(StepPlayer& player, const PlacedCollective& placed, Bytes bytes, Instant at,
                     std::uint64_t token) {
+    if (const auto takes = placed.takes(bytes)) {
+        due_.push((at + *takes).raw(), 0, {&player, token, true});
+        return;
+    }
     const RunId run = placed.start(network_, bytes, at);
     on_their_way_[static_cast<std::uint32_t>(run)] = {&player, token};
 }
@@ -58,7 +62,12 @@ void StepHost::run(std::span<const std::unique_ptr<StepPlayer>> players, Instant
                              "waits for ever: what it sends crosses a link that is down");
         }
         const Told told = due_.take();
-        told.player->wake_up(told.token, wakes);
+        if (told.of_message) {
+            told.player->note_played(false);
+            told.player->arrived(told.token, wakes);
+        } else {
+            told.player->wake_up(told.token, wakes);
+        }
     }
 }
 

@@ -36,6 +36,7 @@ private:
     struct Told {  // whom, and by which token
         StepPlayer* player = nullptr;
         std::uint64_t token = 0;
+        bool of_message = false;  // that needed no network, and has arrived
     };
 
     void arrived(const NetworkEvent& event);

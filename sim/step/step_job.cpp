@@ -70,8 +70,12 @@ StragglerDraws::StragglerDraws(const StepJob& job, const Topology& topology, std
         for (; drawn < first; ++drawn) factor(persistent, job.stragglers.persistent);
         ++drawn;
         persistent_.push_back(factor(persistent, job.stragglers.persistent));
-        machine_of_.push_back(
-            machines.try_emplace(topology.device(worker).machine, machines.size()).first->second);
+        const MachineId machine = topology.device(worker).machine;
+        const bool as_before =
+            rank > 0 && topology.device(job.workers[rank - 1]).machine == machine;
+        machine_of_.push_back(as_before
+                                  ? machine_of_.back()
+                                  : machines.try_emplace(machine, machines.size()).first->second);
     }
     machine_count_ = machines.size();
 }

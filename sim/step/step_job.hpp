@@ -11,6 +11,7 @@
 #include "base/rng.hpp"
 #include "kernels/grid_schedule.hpp"
 #include "policies/plan.hpp"
+#include "sim/cluster/nccl/nccl_place.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/step/buckets.hpp"
 #include "sim/step/host_transport.hpp"
@@ -78,8 +79,9 @@ struct StepJob {
     Bytes searched_message;
     bool nccl_ring_only = false;  // of its all-reduces, NCCL's have no trees (NcclPlace)
     bool nccl = false;  // instead: all-reduces and gathers of gradients take as long as NCCL's
-    std::int32_t per_host = 0;           // of the collective
-    std::optional<HostTransport> hosts;  // gradients, or models, go through host memory
+    std::shared_ptr<const NcclRanks> nccl_place;  // of its workers, if it has been looked for
+    std::int32_t per_host = 0;                    // of the collective
+    std::optional<HostTransport> hosts;           // gradients, or models, go through host memory
     Stragglers stragglers;
     InputSupply input;
     Validation validation;

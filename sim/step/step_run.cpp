@@ -60,8 +60,10 @@ void append(JobSteps& all, JobSteps more) {
 
 class StepRun {
 public:
-    StepRun(const Topology& topology, std::span<const StepJob> jobs, const StepOptions& options)
+    StepRun(const Topology& topology, std::span<const StepJob> jobs, const StepOptions& options,
+            bool alone)
         : topology_(topology), options_(options), host_(topology, options.network) {
+        if (alone) host_.network().serve_one_job();
         for (const StepJob& job : jobs) {
             members_.push_back({std::make_unique<StepJob>(job), {}, {}});
             players_.push_back(player_of(host_, *members_.back().job, options));
@@ -173,7 +175,10 @@ void expect_playable(const Topology& topology, const StepJob& job) {
 std::vector<JobSteps> run_steps(const Topology& topology, std::span<const StepJob> jobs,
                                 std::span<const CrossTraffic> cross_traffic,
                                 const StepOptions& options, const StepEvents& events) {
-    StepRun run(topology, jobs, options);
+    // Details name the links.
+    const bool alone = jobs.size() == 1 && cross_traffic.empty() && events.links.empty() &&
+                       options.detailed_steps == 0;
+    StepRun run(topology, jobs, options, alone);
     add_cross_traffic(run.host().network(), cross_traffic);
     for (const StepLinkChange& change : events.links) {
         run.host().network().flows().plan_bandwidth(change.at, change.link, change.bandwidth);

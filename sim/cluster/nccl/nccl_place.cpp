@@ -102,10 +102,9 @@ void place_inside(NcclPlace& place, const Topology& topology, std::span<const De
 bool shares_a_switch(const Topology& topology, DeviceId gpu) {
     const auto neighbours = [&](DeviceId device, DeviceKind kind) {
         std::vector<DeviceId> found;
-        for (const Link& link : topology.links()) {
-            if (link.from == device && topology.device(link.to).kind == kind) {
-                found.push_back(link.to);
-            }
+        for (const LinkId id : topology.links_from(device)) {
+            const Link& link = topology.link(id);
+            if (topology.device(link.to).kind == kind) found.push_back(link.to);
         }
         return found;
     };
@@ -116,6 +115,14 @@ bool shares_a_switch(const Topology& topology, DeviceId gpu) {
 
 // Of the network's links, those that are no NIC's: what each lets through, for each of its edges.
 double least_of_switches(const Topology& topology, Routes& routes, const MachineRanks& groups) {
+    const auto joins_switches = [&](const Link& link) {
+        const auto is_nic = [&](DeviceId id) {
+            return topology.device(id).kind == DeviceKind::nic;
+        };
+        return link.kind == LinkKind::network && !is_nic(link.from) && !is_nic(link.to);
+    };
+    double least = BytesPerSecond::max().raw();
+    if (std::ranges::none_of(topology.links(), joins_switches)) return least;
     std::vector<std::int64_t> crossed(topology.links().size());
     for (std::size_t g = 0; g < groups.size(); ++g) {
         const auto next = groups[(g + 1) % groups.size()];
@@ -125,14 +132,9 @@ double least_of_switches(const Topology& topology, Routes& routes, const Machine
             }
         }
     }
-    double least = BytesPerSecond::max().raw();
     for (std::size_t i = 0; i < crossed.size(); ++i) {
         const Link& link = topology.links()[i];
-        if (crossed[i] == 0 || link.kind != LinkKind::network) continue;
-        const auto is_nic = [&](DeviceId id) {
-            return topology.device(id).kind == DeviceKind::nic;
-        };
-        if (is_nic(link.from) || is_nic(link.to)) continue;
+        if (crossed[i] == 0 || !joins_switches(link)) continue;
         least = std::min(least, link.bandwidth.raw() / static_cast<double>(crossed[i]));
     }
     return least;
@@ -148,10 +150,11 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
     // Shared evenly by the GPUs, one at least.
     const std::size_t used = std::max<std::size_t>(1, nics.size() * each / gpus);
     double nic = BytesPerSecond::max().raw();
-    for (const Link& link : topology.links()) {
-        if (link.kind != LinkKind::network) continue;
-        if (std::ranges::find(nics, link.from) == nics.end()) continue;
-        nic = std::min(nic, link.bandwidth.raw());
+    for (const DeviceId device : nics) {
+        for (const LinkId number : topology.links_from(device)) {
+            const Link& link = topology.link(number);
+            if (link.kind == LinkKind::network) nic = std::min(nic, link.bandwidth.raw());
+        }
     }
     const double all =
         std::min(static_cast<double>(used) * nic,
@@ -181,8 +184,11 @@ bool nccl_is_usual(const Topology& topology, std::span<const DeviceId> workers) 
     if (!refusal_of(topology, groups_of(topology, workers)).empty()) return false;
     const MachineId machine = topology.device(workers.front()).machine;
     if (topology.machine(machine).preset.empty()) return false;  // a network of ASTRA-sim's
-    return std::ranges::any_of(topology.links(), [&](const Link& link) {
-        return link.kind == LinkKind::nvlink && topology.device(link.from).machine == machine;
+    // Of one NVLink both directions are links.
+    return std::ranges::any_of(topology.devices_of(DeviceKind::gpu, machine), [&](DeviceId gpu) {
+        return std::ranges::any_of(topology.links_from(gpu), [&](LinkId link) {
+            return topology.link(link).kind == LinkKind::nvlink;
+        });
     });
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/quantity.hpp"
 #include "sim/cluster/routes.hpp"
@@ -39,6 +40,11 @@ struct NcclPlace {
     std::string reach;       // in words, with sources
 
     std::int32_t ranks() const { return machines * per_machine - fewer; }
+};
+
+struct NcclRanks {  // whose place it is
+    std::vector<DeviceId> workers;
+    NcclPlace place;
 };
 
 // Of these workers, those of a machine standing together. Unequal machines have the NICs that the

@@ -1,6 +1,8 @@
 // topology_test.cpp — devices, links, and the way between them.
 #include "sim/cluster/topology.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -41,6 +43,42 @@ bool leads(const sim::Topology& topology, std::span<const sim::LinkId> path, sim
 }
 
 }  // namespace
+
+TEST_CASE("topology: machines of a kind are copies of the first", "[topology]") {
+    sim::FabricSpec racks;
+    racks.kind = sim::FabricKind::rails;
+    racks.machines_per_leaf = 2;
+    const sim::Topology three = sim::build_cluster("dgx_h100", 3, racks);
+    const sim::Topology one = sim::build_cluster("dgx_h100", 1);
+    const auto count = static_cast<std::uint32_t>(one.devices_of(sim::DeviceKind::gpu).size() +
+                                                  one.devices_of(sim::DeviceKind::cpu).size());
+    CHECK(count == 10);
+    REQUIRE(three.machines().size() == 3);
+    CHECK(three.machines()[2].name == "machine2");
+    CHECK(three.machines()[2].rack == 1);
+    CHECK(three.machines()[2].gpu == one.machines()[0].gpu);
+    CHECK(three.workers().size() == 24);
+    for (const std::uint32_t number : {0U, 1U, 2U}) {
+        const auto machine = static_cast<sim::MachineId>(number);
+        const auto gpus = three.devices_of(sim::DeviceKind::gpu, machine);
+        const auto planes = three.devices_of(sim::DeviceKind::nvswitch, machine);
+        REQUIRE(gpus.size() == 8);
+        REQUIRE(planes.size() == 1);
+        CHECK(three.device(gpus[7]).index == 7);
+        CHECK(three.full_name(gpus[7]) == fmt::format("machine{}/gpu7", number));
+        CHECK(three.lanes_between(gpus[7], planes[0], sim::LinkKind::nvlink) == 18);
+    }
+    // What leaves a device, of all links.
+    for (std::uint32_t i = 0; i < three.devices().size(); ++i) {
+        std::vector<sim::LinkId> expected;
+        for (std::uint32_t link = 0; link < three.links().size(); ++link) {
+            if (three.links()[link].from == static_cast<sim::DeviceId>(i)) {
+                expected.push_back(static_cast<sim::LinkId>(link));
+            }
+        }
+        CHECK(three.links_from(static_cast<sim::DeviceId>(i)) == expected);
+    }
+}
 
 TEST_CASE("topology: a cable is two links, each with its own number", "[topology]") {
     Pair pair = two_gpus();

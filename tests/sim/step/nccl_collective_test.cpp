@@ -4,9 +4,12 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdlib>
+#include <memory>
 
 #include "sim/cluster/fabric.hpp"
 #include "sim/step/placed_collective.hpp"
+#include "sim/step/step_run.hpp"
 
 namespace ukemi {
 namespace {
@@ -42,6 +45,43 @@ TEST_CASE("nccl collective: on an idle network it takes what NCCL would", "[nccl
             }
         }
     }
+}
+
+TEST_CASE("nccl collective: of many ranks alone it takes what it takes on links",
+          "[nccl_collective]") {
+    const sim::Topology topology = sim::build_cluster("dgx_a100", 513);  // 4104 GPUs
+    sim::StepJob job;
+    job.name = "many";
+    job.nccl = true;
+    job.workers = topology.workers();
+    job.compute.assign(job.workers.size(), milliseconds(10));
+    job.buckets = {{"first", mebibytes(1), 0.5}, {"second", mebibytes(64), 1}};
+    job.steps = 2;
+    // Who wants details wants links, too.
+    const auto steps = [&](std::int64_t detailed) {
+        return sim::run_steps(topology, std::span(&job, 1), {}, {1, detailed}).front();
+    };
+    const sim::JobSteps alone = steps(0);
+    const sim::JobSteps linked = steps(2);
+    CHECK(alone.links.empty());
+    CHECK_FALSE(linked.links.empty());
+    CHECK(alone.collective == "nccl");
+    CHECK(sim::fidelity_of(alone) == "nccl");
+    CHECK(alone.fluid == linked.fluid);
+    for (std::size_t i = 0; i < 2; ++i) {
+        const Duration one = alone.steps[i].end - alone.steps[i].begin;
+        const Duration other = linked.steps[i].end - linked.steps[i].begin;
+        CHECK(std::abs((one - other).raw()) <= 4);
+    }
+    // A place that was looked for before counts for the same workers only.
+    sim::Routes routes(topology);
+    sim::NcclPlace slow = sim::nccl_place(topology, routes, job.workers, "test");
+    slow.between = BytesPerSecond::of(1e9);
+    job.nccl_place = std::make_shared<const sim::NcclRanks>(sim::NcclRanks{job.workers, slow});
+    CHECK(steps(0).steps[0].parts.sending > 2 * alone.steps[0].parts.sending);
+    job.nccl_place = std::make_shared<const sim::NcclRanks>(
+        sim::NcclRanks{{job.workers.begin(), job.workers.end() - 1}, slow});
+    CHECK(steps(0).steps[0].parts.sending == alone.steps[0].parts.sending);
 }
 
 TEST_CASE("nccl collective: two on the same links take twice as long", "[nccl_collective]") {
