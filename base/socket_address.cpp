@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <system_error>
 
 namespace ukemi {
@@ -107,6 +109,20 @@ bool SocketAddress::is_loopback() const {
     }
     const auto six = read_as<sockaddr_in6>(storage_);
     return family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
+}
+
+std::string SocketAddress::network_interface() const {
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) fail_socket("getifaddrs");
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> held(first, &::freeifaddrs);
+    for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+        if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != family()) continue;
+        SocketAddress there;
+        there.size_ = size();
+        std::memcpy(&there.storage_, each->ifa_addr, there.size_);
+        if (there.host() == host()) return each->ifa_name;
+    }
+    return {};
 }
 
 bool SocketAddress::is_any() const {

@@ -28,6 +28,8 @@ public:
     std::uint16_t port() const;
     bool is_loopback() const;
     bool is_any() const;  // 0.0.0.0 or ::, where one may listen, but which nobody can reach
+    // What has it on this machine, such as "eth0" or "lo"; empty: nothing has.
+    std::string network_interface() const;
     const sockaddr* data() const { return reinterpret_cast<const sockaddr*>(&storage_); }
     socklen_t size() const { return size_; }
     int family() const { return storage_.ss_family; }

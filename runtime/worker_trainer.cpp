@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "base/input_error.hpp"
+#include "base/socket_address.hpp"
 #include "kernels/checkpoint_file.hpp"
 
 namespace ukemi::runtime {
@@ -18,6 +20,13 @@ namespace {
 // All that fits into a frame with room to spare.
 std::size_t past_steps_kept(std::size_t members) {
     return frame_bytes_max / 2 / (sizeof(PastStep) + members * sizeof(kernels::StepWord));
+}
+
+// It listens where the group does, and nowhere else; it looks once, when it first connects. Another
+// interface is the user's choice.
+void keep_nccl_to(const SocketAddress& here) {
+    const std::string interface = here.network_interface();
+    if (!interface.empty()) ::setenv("NCCL_SOCKET_IFNAME", ("=" + interface).c_str(), 0);
 }
 
 }  // namespace
@@ -44,6 +53,14 @@ void WorkerTrainer::load() {
     data_ = kernels::load_data(spec_.data);
     model_ = backend_.model(spec_.model, data_, slot_);
     devices_ = backend_.device_link(slot_);
+    const auto here = SocketAddress::of_host(link_.local_host(), 0);
+    if (devices_.calls && !here->is_loopback() && encryption_ != kernels::Encryption::never) {
+        devices_.calls.reset();
+        devices_.why =
+            "several hosts: what NCCL says is neither secret nor signed, and the network between "
+            "them is not said to be trusted (--trusted-network)";
+    }
+    if (devices_.calls) keep_nccl_to(*here);
     learners_ = std::make_unique<kernels::LearnerGroup>(
         data_, backend_.learners(spec_.model, *model_, data_, slot_));
     link_.at(WorkerPhase::idle);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/input_error.hpp"
-#include "base/socket_address.hpp"
 #include "kernels/checkpoint_file.hpp"
 #include "kernels/encoded_exchange.hpp"
 #include "kernels/replica_state.hpp"
@@ -122,18 +121,12 @@ std::shared_ptr<EpochPeers> WorkerTrainer::make_peers(const Transition& order, i
     settings.listen = link_.local_host();
     settings.encryption = encryption_;
     settings.secret.assign(order.group_secret.begin(), order.group_secret.end());
-    kernels::DeviceLink devices = devices_;
-    if (devices.calls && !SocketAddress::of_host(settings.listen, 0)->is_loopback()) {
-        devices.calls.reset();
-        devices.why = "several hosts: what NCCL says is neither secret nor signed";
-    }
     std::vector<std::string> sums;
     for (const kernels::Bucket& bucket :
          kernels::make_buckets(model_->tensors(), spec_.step.bucket_bytes)) {
         sums.push_back(bucket.name);
     }
-    return std::make_shared<EpochPeers>(link_, settings, order.attempt, std::move(devices),
-                                        std::move(sums));
+    return std::make_shared<EpochPeers>(link_, settings, order.attempt, devices_, std::move(sums));
 }
 
 void WorkerTrainer::connect(const Peers& peers) {

@@ -74,14 +74,17 @@ class CrewRig {
 public:
     explicit CrewRig(kernels::TrainingSpec spec = small_job(),
                      const runtime::CrewDeadlines& deadlines = short_deadlines(),
-                     std::vector<std::string> worker_arguments = {})
-        : crew(setup_of(spec, deadlines, folder_.path(), std::move(worker_arguments))) {}
+                     std::vector<std::string> worker_arguments = {},
+                     const std::string& listen = "127.0.0.1")
+        : crew(setup_of(spec, deadlines, folder_.path(), std::move(worker_arguments), listen)) {}
 
     static runtime::CrewSetup setup_of(const kernels::TrainingSpec& spec,
                                        const runtime::CrewDeadlines& deadlines,
                                        const std::filesystem::path& folder,
-                                       std::vector<std::string> worker_arguments = {}) {
+                                       std::vector<std::string> worker_arguments = {},
+                                       const std::string& listen = "127.0.0.1") {
         runtime::CrewSetup setup;
+        setup.listen = listen;
         setup.worker_arguments = std::move(worker_arguments);
         setup.training = spec;
         // Says where the worker is, if the tests do not run where they were built.

@@ -1,8 +1,14 @@
 // crew_nccl_test.cpp — groups of worker processes, each on a device of its own, whose gradients go
 // over NCCL: with stand-ins for both (runtime.cpp, nccl.cpp).
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 
+#include "base/socket_address.hpp"
 #include "tests/runtime/crew_rig.hpp"
 
 namespace ukemi {
@@ -24,6 +30,23 @@ kernels::TrainingSpec image_job() {
     spec.model.kind = "softmax";
     spec.model.hidden.clear();
     return spec;
+}
+
+// Of this machine, beyond the loopback, with its interface; nothing if it has none.
+std::optional<std::pair<std::string, std::string>> outer_address() {
+    ifaddrs* all = nullptr;
+    if (::getifaddrs(&all) != 0) return std::nullopt;
+    std::optional<std::pair<std::string, std::string>> found;
+    for (const ifaddrs* each = all; each != nullptr && !found; each = each->ifa_next) {
+        if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+        char text[INET_ADDRSTRLEN] = {};
+        sockaddr_in four{};
+        std::memcpy(&four, each->ifa_addr, sizeof four);
+        ::inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
+        if (!SocketAddress::of_host(text, 0)->is_loopback()) found.emplace(text, each->ifa_name);
+    }
+    ::freeifaddrs(all);
+    return found;
 }
 
 double last_loss(const CrewRig& rig) { return rig.steps().back().report.loss; }
@@ -66,6 +89,29 @@ TEST_CASE("crew: workers with a GPU each sum over NCCL, through every change", "
         over_sockets = last_loss(other);
     }
     CHECK(last_loss(rig) == Approx(over_sockets).epsilon(1e-5));
+}
+
+TEST_CASE("crew: beyond the loopback, NCCL is for networks that are said to be trusted",
+          "[live][nccl]") {
+    CHECK(SocketAddress::of_host("127.0.0.1", 0)->network_interface() == "lo");
+    CHECK(SocketAddress::of_host("203.0.113.7", 0)->network_interface().empty());  // nobody's
+    const auto outer = outer_address();
+    if (!outer) {
+        WARN("skipped: this machine has no address beyond the loopback");
+        return;
+    }
+    CHECK(SocketAddress::of_host(outer->first, 0)->network_interface() == outer->second);
+    const Devices devices(2);
+    const auto exchange_of = [&](std::vector<std::string> arguments) {
+        CrewRig rig(image_job(), short_deadlines(), std::move(arguments), outer->first);
+        rig.spawn(ids({0, 1}));
+        const std::string exchange = rig.enter(ids({0, 1}), plan_of(1)).exchange;
+        rig.train_to(5);
+        return exchange;
+    };
+    CHECK(exchange_of({"trusting"}) == "nccl");
+    CHECK_THAT(exchange_of({}),
+               Catch::Contains("sockets: several hosts") && Catch::Contains("--trusted-network"));
 }
 
 TEST_CASE("crew: a member lost in a sum over NCCL is named, and the others go on", "[live][nccl]") {
