@@ -96,13 +96,13 @@ StepRate rate_in(const std::vector<ThroughputPoint>& points, std::int32_t worker
     return points.back().rate;
 }
 
-struct LinkedStep {
+struct StepOverLinks {
     Duration computing;
     Duration exposed;
 };
 
 // `throughput` has the ring over the hosts in it: no step is longer than it was measured.
-LinkedStep step_over_links(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
+StepOverLinks step_over_links(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
     const Duration step = time_for(rate_in(profile.throughput, workers), 1);
     const Duration around =
         std::min(ring_over_hosts(profile.links, workers), step - nanoseconds(1));
@@ -148,7 +148,7 @@ StepRate compute_rate(const JobProfile& profile, const Plan& plan, std::int32_t 
 
 StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
     if (goes_by_tree(profile.links, plan, workers)) {
-        const LinkedStep step = step_over_links(profile, plan, workers);
+        const StepOverLinks step = step_over_links(profile, plan, workers);
         return {1, step.computing + step.exposed};
     }
     const StepRate rate = compute_rate(profile, plan, workers);

@@ -175,7 +175,8 @@ constexpr std::array job_examples = {
     R"({"name": "e", "seed": 6, "job": {"work": "1 h", "throughput": {"1": 1},
         "links": {"message": "1 MB", "round_trip": "1 ms", "bandwidth": "1 GB/s", "between": [
         {"host": 0, "other": 1, "round_trip": "1 ms", "bandwidth": "1 GB/s"}]}},
-        "cluster": {"count": 2}, "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})",
+        "cluster": {"count": 2}, "market": {"on_demand_price": "3 USD/h"},
+        "replay": ["on_demand"]})",
     R"({"name": "f", "seed": 7, "job": {"samples": 9000, "batch": 16,
         "step_time": {"simulated": {"steps": "steps.json", "batches": [1]}}}, "cluster": {},
         "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})",

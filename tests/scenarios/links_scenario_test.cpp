@@ -61,7 +61,8 @@ TEST_CASE("links scenario: what it says is read, and what it lacks is named", "[
                              "workers_per_host": 3})"),
                Catch::Contains("expected 2 to 64 hosts, found 1: 3 workers, 3 on each"));
     CHECK_THAT(complaint(R"({"message": "1 MB", "round_trip": "4 ms", "bandwidth": "1 GB/s",
-                             "between": [{"host": 2, "other": 2, "round_trip": "1 s", "bandwidth": "1 B/s"}]})"),
+                             "between": [{"host": 2, "other": 2, "round_trip": "1 s",
+                             "bandwidth": "1 B/s"}]})"),
                Catch::Contains("/job/links/between/0/other: expected more than"));
     CHECK_THAT(complaint(R"({"message": "1 MB"})", R"(, "communication": {"ring": "1 ms"})"),
                Catch::Contains(R"(at /job/links: stands beside "communication")"));
