@@ -25,7 +25,7 @@ const LinkView& link_of(const HostLinks& links, std::size_t a, std::size_t b) {
 
 std::int32_t HostLinks::hosts_of(std::int32_t workers) const {
     if (links.empty()) return 1;
-    return std::min((workers + workers_per_host - 1) / workers_per_host, links.back().other + 1);
+    return std::min((std::max(workers, 1) - 1) / workers_per_host, links.back().other) + 1;
 }
 
 std::vector<LinkView> HostLinks::between(std::int32_t workers) const {

@@ -87,10 +87,12 @@ std::vector<policies::LinkView> measured_links(const LiveCosts& costs, const Sce
     for (const LinkCosts& link : costs.links) {
         if (link.other >= hosts) continue;
         const double mebibyte_s = std::max(link.mebibyte.median(), 1e-9) * time_scale;
-        links.push_back({link.host, link.other, seconds(link.round_trip.median() * time_scale),
+        const double round_trip_s =
+            std::clamp(link.round_trip.median() * time_scale, 0.0, to_seconds(step_longest));
+        links.push_back({link.host, link.other, seconds(round_trip_s),
                          static_cast<double>(1 << 20) / mebibyte_s});
     }
-    if (std::ssize(links) != std::int64_t{hosts} * (hosts - 1) / 2) {
+    if (!policies::is_of_all_pairs(links) || links.back().other != hosts - 1) {
         throw InputError(
             file.string(), "/links",
             fmt::format("expected what is between each two of {} hosts, found {} of them: "

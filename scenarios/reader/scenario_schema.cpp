@@ -172,7 +172,10 @@ constexpr std::array job_examples = {
         "market": {"on_demand_price": "3 USD/h"},
         "predictor": {"kind": "calibrated", "throughput": {"1": "10 samples/s"}},
         "replay": ["on_demand"]})",
-    R"({"name": "e", "seed": 6, "job": {"work": "1 h", "throughput": {"1": 1},
+    R"({"name": "e", "seed": 6, "job": {"work": "1 h", "throughput": {"1": 1}},
+        "cluster": {}, "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})",
+    R"({"name": "l", "seed": 11, "job": {"samples": 100, "batch": 1,
+        "throughput": {"1": "1 samples/s"},
         "links": {"message": "1 MB", "round_trip": "1 ms", "bandwidth": "1 GB/s", "between": [
         {"host": 0, "other": 1, "round_trip": "1 ms", "bandwidth": "1 GB/s"}]}},
         "cluster": {"count": 2}, "market": {"on_demand_price": "3 USD/h"},

@@ -38,7 +38,8 @@ TEST_CASE("links scenario: a tree that crosses once is as much faster as its way
 TEST_CASE("links scenario: what it says is read, and what it lacks is named", "[scenario]") {
     const auto read = [](std::string_view links, std::string_view more = "") {
         return scenarios::scenario_from_text(
-            fmt::format(R"({{"name": "small", "seed": 1, "job": {{"work": "10 h", "links": {} {}}},
+            fmt::format(R"({{"name": "small", "seed": 1, "job": {{"samples": 90, "batch": 9,
+                            "throughput": {{"1": "1 samples/s"}}, "links": {} {}}},
                             "cluster": {{"count": 3}}, "market": {{"on_demand_price": "1 USD/h"}},
                             "replay": ["on_demand"]}})",
                         links, more),
@@ -66,6 +67,15 @@ TEST_CASE("links scenario: what it says is read, and what it lacks is named", "[
                Catch::Contains("/job/links/between/0/other: expected more than"));
     CHECK_THAT(complaint(R"({"message": "1 MB"})", R"(, "communication": {"ring": "1 ms"})"),
                Catch::Contains(R"(at /job/links: stands beside "communication")"));
+    // A step of such a job is a nanosecond of work: no sum is part of it.
+    CHECK_THAT(complaint_of([&] {
+                   scenarios::scenario_from_text(
+                       R"({"name": "timed", "seed": 1, "job": {"work": "10 h", "links": {}},
+                           "cluster": {"count": 2}, "market": {"on_demand_price": "1 USD/h"},
+                           "replay": ["on_demand"]})",
+                       "timed.json");
+               }),
+               Catch::Contains(R"(at /job/links: goes with "samples")"));
 }
 
 }  // namespace ukemi
