@@ -19,13 +19,6 @@ using Pieces = std::vector<sim::TrainedPiece>;
 
 void expect_possible(const scenarios::SearchScenario& scenario) {
     const std::string file = scenario.file.string();
-    for (const scenarios::NamedSearcher& named : scenario.searchers) {
-        if (!named.entry->changes_settings) continue;
-        throw InputError(file, "/searchers",
-                         fmt::format("{} has a trial take over another's weights, which live "
-                                     "trials cannot: expected others",
-                                     named.entry->name));
-    }
     const auto* entry = schedulers::find_scheduler(scenario.make_scheduler()->name());
     if (entry->divides) {
         throw InputError(

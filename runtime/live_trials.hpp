@@ -2,7 +2,7 @@
 //
 // Between two pieces a trial is a checkpoint and nothing else; the next one goes on from it. What a
 // piece is worth is what the model of its last checkpoint makes of the samples that it is not
-// trained with.
+// trained with. A trial that takes over another's weights begins with that one's checkpoint.
 #pragma once
 
 #include <functional>
@@ -31,6 +31,10 @@ private:
         LiveJobSpec spec;
         kernels::DataSpec all_data;
     };
+
+    std::filesystem::path last_saved(std::size_t trial, const std::filesystem::path& folder) const;
+    // What that trial saved last, as a checkpoint of the job of `spec`.
+    std::filesystem::path taken_over(std::size_t other, const LiveJobSpec& spec) const;
 
     TrialOf trial_of_;
     std::filesystem::path folder_;

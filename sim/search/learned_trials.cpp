@@ -17,11 +17,11 @@ LearnedTrial::LearnedTrial(TrialSettings settings, TrialJob job, std::int64_t un
 }
 
 LearnedTrial::LearnedTrial(TrialSettings settings, TrialJob job, LearnedTrial& other,
-                           std::int64_t at)
+                           std::int64_t at, std::uint64_t seed)
     : settings_(std::move(settings)),
       job_(std::move(job)),
       units_(other.units_),
-      model_(job_.learning->drawn(0)) {
+      model_(job_.learning->drawn(seed)) {
     known_.emplace(at, other.state(at));
 }
 
@@ -81,7 +81,8 @@ std::unique_ptr<LearnedTrial> LearnedTrials::explored(LearnedTrial& other, std::
                                                       std::int64_t at) {
     TrialSettings settings = explored_settings(space_, other.settings(), seed_, trial, at);
     TrialJob job = make_(settings);
-    return std::make_unique<LearnedTrial>(std::move(settings), std::move(job), other, at);
+    return std::make_unique<LearnedTrial>(std::move(settings), std::move(job), other, at,
+                                          seed_of(trial));
 }
 
 }  // namespace ukemi::sim

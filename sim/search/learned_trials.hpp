@@ -31,8 +31,10 @@ using MakeTrial = std::function<TrialJob(const TrialSettings& settings)>;
 class LearnedTrial {
 public:
     LearnedTrial(TrialSettings settings, TrialJob job, std::int64_t units, std::uint64_t seed);
-    // From what `other` knew at so many units, with these settings.
-    LearnedTrial(TrialSettings settings, TrialJob job, LearnedTrial& other, std::int64_t at);
+    // From what `other` knew at so many units, with these settings and an order of samples of its
+    // own.
+    LearnedTrial(TrialSettings settings, TrialJob job, LearnedTrial& other, std::int64_t at,
+                 std::uint64_t seed);
 
     const TrialSettings& settings() const { return settings_; }
     const TrialJob& job() const { return job_; }

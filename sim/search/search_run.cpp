@@ -50,6 +50,8 @@ private:
         LearnedTrial* learned = nullptr;
         std::unique_ptr<LearnedTrial> own;  // once it took over another's weights
         std::int64_t units = 0;
+        std::int64_t samples = 0;        // there
+        std::int64_t samples_until = 0;  // at the end of its piece
     };
 
     bool is_room(std::size_t live) const {
@@ -67,6 +69,7 @@ private:
             const Trial& other = trials_.at(*piece.copies);
             INVARIANT(*piece.copies != piece.trial);
             trial.units = other.units;
+            trial.samples = other.samples;
             trial.own = learned_.explored(*other.learned, piece.trial, trial.units);
             trial.learned = trial.own.get();
         }
@@ -74,30 +77,27 @@ private:
         outcome_.pieces.push_back({piece, trial.units, now, 0, true});
         const TrialJob& job = trial.learned->job();
         const std::int64_t steps = trial.learned->steps(trial.units, piece.until);
+        trial.samples_until = std::min(trial.samples + steps * job.step.batch, job.samples);
         SharingJob asked;
         asked.name = piece_name(piece);
         asked.gpus = job.gpus;
         asked.restart = where_.restart;
         asked.service = std::max(nanoseconds(1), steps * job.step_time.at(1));
         asked.speeds = speeds_of(job);
-        if (where_.world != nullptr) expect_piece(piece, *trial.learned, trial.units);
+        if (where_.world != nullptr) {
+            where_.world->expect(
+                outcome_.pieces.size() - 1,
+                {piece.trial, piece.copies, trial.learned->settings(),
+                 learned_.seed_of(piece.trial), trial.samples, trial.samples_until});
+        }
         return asked;
-    }
-
-    void expect_piece(const TrialPiece& piece, const LearnedTrial& trial, std::int64_t units) {
-        const TrialJob& job = trial.job();
-        const auto samples_at = [&](std::int64_t at) {
-            return std::min(trial.steps(0, at) * job.step.batch, job.samples);
-        };
-        where_.world->expect(outcome_.pieces.size() - 1,
-                             {piece.trial, trial.settings(), learned_.seed_of(piece.trial),
-                              samples_at(units), samples_at(piece.until)});
     }
 
     void end(std::size_t number) {
         TrainedPiece& piece = outcome_.pieces.at(number);
         Trial& trial = trials_.at(piece.asked.trial);
         trial.units = piece.asked.until;
+        trial.samples = trial.samples_until;
         if (!see_metric(number, *trial.learned, piece)) return;
         SearchedTrial& seen = outcome_.trials.at(piece.asked.trial);
         seen.settings = trial.learned->settings();

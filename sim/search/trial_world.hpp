@@ -13,6 +13,8 @@ namespace ukemi::sim {
 // Training of one trial from where it is.
 struct PieceOrder {
     std::size_t trial = 0;
+    // From where that trial is, with its weights: no piece of it has begun since.
+    std::optional<std::size_t> copies;
     TrialSettings settings;
     std::uint64_t seed = 0;  // of its weights and its order of samples
     std::int64_t samples_from = 0;

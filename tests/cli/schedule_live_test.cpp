@@ -181,14 +181,29 @@ TEST_CASE("ukemi search --live: a signal leaves what has ended, and says what ha
 }
 
 TEST_CASE("ukemi search --live: the simulated run's promotions and winner", "[cli][live][search]") {
-    // Pieces end where the scenario evaluates, and, with 1800, between two evaluations.
-    const std::string samples = GENERATE("9000", "1800");
-    CAPTURE(samples);
+    // Pieces end where the scenario evaluates, and, with 1800, between two evaluations. In the last
+    // two trials take over others' weights: with a momentum, which the checkpoint's job knows, and
+    // with batches that do not divide the samples, so that a live trial's very last step is larger.
+    struct Case {
+        std::vector<std::string> settings;
+        double margin = 0.005;
+    };
+    const std::string pbt = R"(/searchers=[{"name": "pbt", "interval": 2, "replaced": 0.4}])";
+    const std::string rate =
+        R"(/space=[{"key": "/training/learning_rate", "from": 0.01, "to": 1, "scale": "log"}, )";
+    const Case cases[] = {
+        {{"/trial/job/samples=9000"}},
+        {{"/trial/job/samples=1800"}},
+        {{pbt, R"(/trial/training/optimiser={"momentum": 0.5})",
+          rate + R"({"key": "/training/optimiser/momentum", "from": 0.1, "to": 0.9}])"}},
+        {{pbt, rate + R"({"key": "/job/batch", "numbers": [7, 30, 64]}])"}, 0.03}};
+    const auto& [settings, margin] = GENERATE_REF(from_range(std::begin(cases), std::end(cases)));
+    CAPTURE(settings);
     const ScratchFolder scratch;
     const auto searched = [&](std::vector<std::string> more) {
-        std::vector<std::string> all{"search", shipped("search/live_search.json").string(),
-                                     "--set",  "/trials=5",
-                                     "--set",  "/trial/job/samples=" + samples};
+        std::vector<std::string> all{"search", shipped("search/live_search.json").string(), "--set",
+                                     "/trials=5"};
+        for (const std::string& one : settings) all.insert(all.end(), {"--set", one});
         all.insert(all.end(), more.begin(), more.end());
         return run_ukemi(scratch.path(), all);
     };
@@ -200,15 +215,16 @@ TEST_CASE("ukemi search --live: the simulated run's promotions and winner", "[cl
     const auto pieces = csv_rows(scratch.path() / "s/pieces.csv");
     REQUIRE(live_pieces.size() == pieces.size());
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-        for (const char* column : {"searcher", "trial", "until_units", "came_s", "end_s"}) {
+        for (const char* column :
+             {"searcher", "trial", "copies", "until_units", "came_s", "end_s"}) {
             CHECK(live_pieces[i].at(column) == pieces[i].at(column));
         }
         const double metric = std::stod(pieces[i].at("metric"));
-        CHECK(std::stod(live_pieces[i].at("metric")) == Approx(metric).margin(0.005));
+        CHECK(std::stod(live_pieces[i].at("metric")) == Approx(metric).margin(margin));
     }
     const auto live_rows = csv_rows(scratch.path() / "r/search.csv");
     const auto rows = csv_rows(scratch.path() / "s/search.csv");
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t i = 0; i < rows.size() && margin < 0.01; ++i) {
         CHECK(live_rows[i].at("winner") == rows[i].at("winner"));
     }
 }
