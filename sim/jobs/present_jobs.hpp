@@ -24,6 +24,9 @@ struct LeavingGpus {
 };
 
 struct LiveJob {
+    // Every decision looks at these of every job that runs: they stand side by side.
+    HeldShare held;
+    std::int64_t named_in = -1;  // the last decision that gave it something
     std::unique_ptr<const SharingJob> job;
     std::unique_ptr<JobWork> work;
     ControlledWork* controlled = nullptr;  // that it is, if it has a Controller
@@ -33,10 +36,8 @@ struct LiveJob {
     Instant held_until;       // of spans that are counted
     Int128 held_time = 0;     // of them, GPUs × ns
     Dollars spent;            // of them, if the job has a budget
-    HeldShare held;
-    HeldShare held_before;  // the present decision
+    HeldShare held_before;    // the present decision
     Instant held_since;
-    std::int64_t named_in = -1;  // the last decision that gave it something
     TimeQueue<schedulers::JobId>::Ticket end;
     std::vector<GpusOnMachine> kept;      // by a present change, of what it held
     Instant ended_at = Instant::never();  // within a round, before its machine was taken
