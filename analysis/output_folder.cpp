@@ -291,7 +291,13 @@ const fs::path& OutputFolder::staging() {
     return staging_;
 }
 
+fs::path OutputFolder::around() const { return folder_of(target_); }
+
 void OutputFolder::write(const fs::path& file, const std::string& text) {
+    write(file, [&](const TextTaker& take) { take(text); });
+}
+
+void OutputFolder::write(const fs::path& file, const TextPieces& text) {
     const fs::path place = staging() / file;
     fs::create_directories(place.parent_path());
     write_file_atomically(place, text);
@@ -408,7 +414,13 @@ OutputFile::OutputFile(const fs::path& file, bool force)
     sweep_temporary_files(target_);
 }
 
+fs::path OutputFile::around() const { return folder_of(target_); }
+
 void OutputFile::write(const std::string& text) {
+    write([&](const TextTaker& take) { take(text); });
+}
+
+void OutputFile::write(const TextPieces& text) {
     check_output_file(shown_, force_);
     write_file_atomically(target_, text);
 }

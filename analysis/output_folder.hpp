@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text_pieces.hpp"
 #include "plots/figures.hpp"
 
 namespace ukemi::analysis {
@@ -55,9 +56,12 @@ public:
 
     const std::filesystem::path& path() const { return shown_; }  // as the user calls it
 
+    // The folder that it is in, which is there.
+    std::filesystem::path around() const;
     // Where to write until commit(); made when it is first asked for.
     const std::filesystem::path& staging();
     void write(const std::filesystem::path& file, const std::string& text);
+    void write(const std::filesystem::path& file, const TextPieces& text);
     // A folder in it that can be replaced by itself later.
     void set_apart(const std::filesystem::path& part);
 
@@ -87,7 +91,9 @@ class OutputFile {
 public:
     OutputFile(const std::filesystem::path& file, bool force);
 
+    std::filesystem::path around() const;  // the folder that it is in
     void write(const std::string& text);
+    void write(const TextPieces& text);
 
 private:
     std::filesystem::path shown_;

@@ -12,10 +12,22 @@
 
 namespace ukemi::analysis {
 
+namespace {
+
+std::uint64_t digest_on(const FileText& text, std::uint64_t digest) {
+    if (const auto* whole = std::get_if<std::string>(&text)) return text_digest(*whole, digest);
+    std::get<TextPieces>(text)(
+        [&](std::string_view piece) { digest = text_digest(piece, digest); });
+    return digest;
+}
+
+}  // namespace
+
 plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFiles& what,
                                           const plots::FigureOptions& options) {
     using nlohmann::json;
-    const auto hash = text_digest(what.files[1].second, text_digest(what.files[0].second));
+    std::uint64_t hash = text_digest_begin;
+    for (const std::size_t table : {0, 1}) hash = digest_on(what.files[table].second, hash);
     json about = {{"command", what.command},
                   {"scenario", json::parse(what.resolved)},
                   {"scenario_file", one_line(what.document.file.string())},
@@ -33,7 +45,9 @@ plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFi
     if (!what.document.baseline.empty()) about["baseline"] = what.document.baseline;
     if (what.document.full) about["full"] = true;
     folder.write("run.json", about.dump(2) + "\n");
-    for (const auto& [name, text] : what.files) folder.write(name, text);
+    for (const auto& [name, text] : what.files) {
+        std::visit([&, &file = name](const auto& all) { folder.write(file, all); }, text);
+    }
     const std::filesystem::path& staging = folder.staging();
     const plots::FigureResult figures =
         plots::draw_all(what.figures(staging), staging / "figures", options);

@@ -9,15 +9,18 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "analysis/output_folder.hpp"
 #include "analysis/step_document.hpp"
+#include "base/text_pieces.hpp"
 #include "plots/figures.hpp"
 
 namespace ukemi::analysis {
 
-using MoreFiles = std::vector<std::pair<std::string, std::string>>;  // names and texts
+using FileText = std::variant<std::string, TextPieces>;
+using MoreFiles = std::vector<std::pair<std::string, FileText>>;  // names and texts
 
 struct ScenarioFiles {
     std::string_view command;

@@ -72,43 +72,45 @@ void add_controlled_fields(CsvWriter& csv, const ScheduledJob& job) {
     csv.add(result.event_hash).add(result.unfinished_because);
 }
 
-void add_decision_logs(std::span<const ScheduledRun> runs,
-                       std::vector<std::pair<std::string, std::string>>& files) {
+void add_decision_logs(std::span<const ScheduledRun> runs, MoreFiles& files) {
     for (std::size_t run = 0; run < runs.size(); ++run) {
-        for (std::size_t job = 0; job < runs[run].jobs.size(); ++job) {
-            const auto& own = runs[run].jobs[job].outcome->controlled;
-            if (own == nullptr || own->decisions.empty()) continue;
-            files.emplace_back(fmt::format("decisions/{}-{}/{}-{}.jsonl", run + 1,
-                                           in_file_name(runs[run].scheduler), job + 1,
-                                           in_file_name(runs[run].jobs[job].job->name)),
-                               own->decisions);
+        for (const ControlledLeft& own : runs[run].controlled) {
+            if (own.outcome->decisions.empty()) continue;
+            files.emplace_back(
+                fmt::format("decisions/{}-{}/{}-{}.jsonl", run + 1,
+                            in_file_name(runs[run].scheduler), own.job + 1, in_file_name(own.name)),
+                own.outcome->decisions);
         }
     }
 }
 
+void add_loss(const ScheduledJob& one, ScheduledRun& run) {
+    const auto& own = one.outcome->controlled;
+    if (one.outcome->losses == 0 && own == nullptr) return;
+    if (++run.losses.count > LossLines::most) return;
+    run.losses.first.push_back(fmt::format(
+        "{:<21}{:<14}{:>7}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}{:>8.2f}  {}\n",
+        run.scheduler, one_line(one.job->name), one.outcome->losses,
+        gpu_h(*one.outcome, records::Cause::useful), gpu_h(*one.outcome, records::Cause::redone),
+        gpu_h(*one.outcome, records::Cause::transition),
+        gpu_h(*one.outcome, records::Cause::checkpoint),
+        gpu_h(*one.outcome, records::Cause::idle) + gpu_h(*one.outcome, records::Cause::wasted),
+        to_dollars(one.outcome->cost), own == nullptr ? "" : own->policies));
+}
+
 std::string losses_table(std::span<const ScheduledRun> runs) {
-    constexpr std::size_t rows_most = 40;
     std::string text;
     std::size_t rows = 0;
     for (const ScheduledRun& run : runs) {
-        for (const ScheduledJob& one : run.jobs) {
-            if (one.outcome->losses == 0 && one.outcome->controlled == nullptr) continue;
-            if (++rows > rows_most) continue;
-            const auto& own = one.outcome->controlled;
-            text += fmt::format(
-                "{:<21}{:<14}{:>7}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}{:>8.2f}  {}\n",
-                run.scheduler, one_line(one.job->name), one.outcome->losses,
-                gpu_h(*one.outcome, records::Cause::useful),
-                gpu_h(*one.outcome, records::Cause::redone),
-                gpu_h(*one.outcome, records::Cause::transition),
-                gpu_h(*one.outcome, records::Cause::checkpoint),
-                gpu_h(*one.outcome, records::Cause::idle) +
-                    gpu_h(*one.outcome, records::Cause::wasted),
-                to_dollars(one.outcome->cost), own == nullptr ? "" : own->policies);
+        for (std::size_t i = 0; i < run.losses.first.size() && rows + i < LossLines::most; ++i) {
+            text += run.losses.first[i];
         }
+        rows += run.losses.count;
     }
     if (rows == 0) return text;
-    if (rows > rows_most) text += fmt::format("and {} more (jobs.csv)\n", rows - rows_most);
+    if (rows > LossLines::most) {
+        text += fmt::format("and {} more (jobs.csv)\n", rows - LossLines::most);
+    }
     return fmt::format("\n{:<21}{:<14}{:>7}{:>10}{:>10}{:>10}{:>10}{:>10}{:>8}  {}\n", "scheduler",
                        "job", "losses", "useful h", "redone h", "change h", "saving h", "idle h",
                        "cost $", "policies") +

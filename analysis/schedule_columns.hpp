@@ -17,10 +17,10 @@ void name_controlled_columns(std::vector<std::string>& columns);
 void add_controlled_fields(CsvWriter& csv, const ScheduledJob& job);  // empty without one
 
 // A decisions.jsonl of each job and run that has one: names of files and texts.
-void add_decision_logs(std::span<const ScheduledRun> runs,
-                       std::vector<std::pair<std::string, std::string>>& files);
+void add_decision_logs(std::span<const ScheduledRun> runs, MoreFiles& files);
 
-// What was lost, by job, of runs that lost something: a table for people.
+// What was lost, by job, of runs that lost something: a line of it, and a table for people.
+void add_loss(const ScheduledJob& one, ScheduledRun& run);
 std::string losses_table(std::span<const ScheduledRun> runs);
 
 }  // namespace ukemi::analysis

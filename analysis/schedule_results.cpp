@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/schedule_columns.hpp"
+#include "analysis/schedule_tables.hpp"
 #include "analysis/schedule_users.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
@@ -26,33 +27,12 @@ std::string machines_in_words(const sim::SharedCluster& cluster) {
     return one_line(words);
 }
 
-// Columns that all tables begin with.
-void add_head(CsvWriter& csv, const records::VariedColumns& varied, const ScheduledRun& run) {
-    varied.add_fields(csv, run.varied);
-    csv.add(run.seed).add(run.scheduler);
-}
-
 std::string spans_csv(std::span<const ScheduledRun> runs) {
-    const records::VariedColumns varied{runs};
-    std::vector<std::string> columns;
-    varied.add_names(columns);
-    columns.insert(columns.end(), {"seed", "scheduler", "job", "begin_s", "end_s", "gpus",
-                                   "gpu_type", "machines"});
-    CsvWriter csv(columns);
+    const SpansTable table{records::VariedColumns(runs)};
+    CsvWriter csv = table.head();
     for (const ScheduledRun& run : runs) {
         for (const sim::HeldSpan& span : run.outcome.spans) {
-            add_head(csv, varied, run);
-            csv.add(run.jobs[span.job].job->name);
-            csv.add(to_seconds(span.begin.since_start())).add(to_seconds(span.end.since_start()));
-            csv.add(static_cast<double>(span.held.share.parts) /
-                    static_cast<double>(span.held.share.of));
-            std::string machines;  // "0:4 1:2", or nothing for parts of GPUs
-            for (const sim::GpusOnMachine& one : span.held.machines) {
-                machines +=
-                    fmt::format("{}{}:{}", machines.empty() ? "" : " ", one.machine, one.gpus);
-            }
-            const auto group = static_cast<std::size_t>(span.held.share.group);
-            csv.add(run.cluster->groups[group].gpu_type).add(machines).end_row();
+            table.add(csv, run, run.jobs[span.job].job->name, span);
         }
     }
     return csv.text();
@@ -158,7 +138,8 @@ std::string schedules_csv(std::span<const ScheduledRun> runs) {
     for (const auto& column : schedule_columns()) columns.emplace_back(column.name);
     CsvWriter csv(columns);
     for (const ScheduledRun& run : runs) {
-        add_head(csv, varied, run);
+        varied.add_fields(csv, run.varied);
+        csv.add(run.seed).add(run.scheduler);
         for (const auto& column : schedule_columns()) add_summary_value(csv, column.of(run));
         csv.end_row();
     }
@@ -166,49 +147,10 @@ std::string schedules_csv(std::span<const ScheduledRun> runs) {
 }
 
 std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
-    const records::VariedColumns varied{runs};
-    std::vector<std::string> columns;
-    varied.add_names(columns);
-    columns.insert(columns.end(),
-                   {"seed", "scheduler", "job", "arrival_s", "gpus", "completion_s", "waited_s",
-                    "held_s", "gpu_s", "restarts", "finish_time_ratio", "in_time", "losses",
-                    "cost_usd", "user", "priority", "budget_usd"});
-    for (const std::string_view cause : records::cause_names()) {
-        columns.push_back(fmt::format("{}_gpu_s", cause));
-    }
-    name_phase_columns(columns);
-    name_controlled_columns(columns);
-    CsvWriter csv(columns);
-    const auto add_known = [&](const std::optional<double>& value) {
-        value ? csv.add(*value) : csv.add("");
-    };
+    const JobsTable table{records::VariedColumns(runs)};
+    CsvWriter csv = table.head();
     for (const ScheduledRun& run : runs) {
-        for (const ScheduledJob& one : run.jobs) {
-            add_head(csv, varied, run);
-            csv.add(one.job->name);
-            csv.add(to_seconds(one.job->arrival.since_start())).add(one.job->gpus);
-            const auto known = [&](double value) {
-                return one.outcome->is_complete() ? std::optional(value) : std::nullopt;
-            };
-            add_known(known(to_seconds(one.completion_time)));
-            add_known(known(to_seconds(one.completion_time - one.outcome->held)));
-            csv.add(to_seconds(one.outcome->held)).add(one.outcome->gpu_s).add(one.restarts);
-            add_known(one.finish_time_ratio);
-            csv.add(one.outcome->refused()       ? "refused"
-                    : one.outcome->failed        ? "failed"
-                    : one.outcome->stuck         ? "stuck"
-                    : one.outcome->out_of_budget ? "out_of_budget"
-                    : one.in_time                ? (*one.in_time ? "yes" : "no")
-                                                 : "");
-            csv.add(one.outcome->losses).add(to_dollars(one.outcome->cost));
-            csv.add(one.job->user).add(one.job->priority);
-            add_known(one.job->budget ? std::optional(to_dollars(*one.job->budget)) : std::nullopt);
-            for (const Int128 time : one.outcome->gpu_time)
-                csv.add(static_cast<double>(time) / 1e9);
-            add_phase_fields(csv, one);
-            add_controlled_fields(csv, one);
-            csv.end_row();
-        }
+        for (const ScheduledJob& one : run.jobs) table.add(csv, run, one);
     }
     return csv.text();
 }
@@ -228,13 +170,21 @@ plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& do
                                     const scenarios::ScheduleScenario& first,
                                     std::span<const ScheduledRun> runs,
                                     const plots::FigureOptions& options, MoreFiles more) {
+    return write_schedules(folder, document, first, runs,
+                           {scheduled_jobs_csv(runs), spans_csv(runs)}, options, std::move(more));
+}
+
+plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& document,
+                                    const scenarios::ScheduleScenario& first,
+                                    std::span<const ScheduledRun> runs, ScheduleFiles tables,
+                                    const plots::FigureOptions& options, MoreFiles more) {
     ScenarioFiles files{
         .command = "schedule",
         .resolved = first.resolved,
         .document = document,
         .files = {{"schedule.csv", schedules_csv(runs)},
-                  {"jobs.csv", scheduled_jobs_csv(runs)},
-                  {"spans.csv", spans_csv(runs)},
+                  {"jobs.csv", std::move(tables.jobs)},
+                  {"spans.csv", std::move(tables.spans)},
                   {"schedule.json", schedules_json(first, runs, document.baseline)}},
         .figures = read_scheduled};
     if (std::string users = schedule_users_csv(runs); !users.empty()) {

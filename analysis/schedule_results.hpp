@@ -24,16 +24,26 @@ GroupedRuns schedule_means(std::span<const ScheduledRun> runs, const std::string
 std::string schedules_table(const scenarios::ScheduleScenario& first,
                             std::span<const ScheduledRun> runs, const std::string& baseline);
 std::string schedules_csv(std::span<const ScheduledRun> runs);
-std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs);
+std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs);  // that keep their jobs
 std::string schedules_json(const scenarios::ScheduleScenario& first,
                            std::span<const ScheduledRun> runs, const std::string& baseline);
 
 // A row a decision, where they were kept: who ended and came, and who has how many GPUs then.
 std::string decisions_csv(const ScheduledRun& run);
 
+// Of runs that keep their jobs and spans.
 plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& document,
                                     const scenarios::ScheduleScenario& first,
                                     std::span<const ScheduledRun> runs,
+                                    const plots::FigureOptions& options, MoreFiles more = {});
+// Of others, whose rows were written while they went.
+struct ScheduleFiles {
+    FileText jobs;
+    FileText spans;
+};
+plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& document,
+                                    const scenarios::ScheduleScenario& first,
+                                    std::span<const ScheduledRun> runs, ScheduleFiles tables,
                                     const plots::FigureOptions& options, MoreFiles more = {});
 
 // Whether a results folder is of a shared cluster; what `ukemi plot` draws of it.

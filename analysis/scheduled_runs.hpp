@@ -15,7 +15,7 @@
 
 namespace ukemi::analysis {
 
-// Points into its run and its scenario.
+// Points to what it is of.
 struct ScheduledJob {
     const sim::SharingJob* job = nullptr;
     const sim::JobOutcome* outcome = nullptr;
@@ -41,6 +41,20 @@ struct UserSums {
     Dollars cost;
 };
 
+// What a job with a Controller leaves.
+struct ControlledLeft {
+    std::size_t job = 0;  // by number
+    std::string name;
+    std::shared_ptr<const sim::ControlledOutcome> outcome;
+};
+
+// Lines about jobs that lost machines or have policies of their own: the first, and of how many.
+struct LossLines {
+    static constexpr std::size_t most = 40;
+    std::vector<std::string> first;
+    std::size_t count = 0;
+};
+
 // What a scheduler made of a workload. It may be moved, not copied: its jobs point into it.
 struct ScheduledRun {
     ScheduledRun() = default;
@@ -51,8 +65,12 @@ struct ScheduledRun {
     std::string scheduler;
     std::uint64_t seed = 0;
     const sim::SharedCluster* cluster = nullptr;
-    std::vector<ScheduledJob> jobs;
-    sim::ScheduleOutcome outcome;
+    std::size_t job_count = 0;
+    std::vector<ScheduledJob> jobs;      // if they are kept
+    std::vector<sim::SharingJob> asked;  // the same: what they asked for
+    sim::ScheduleOutcome outcome;        // with jobs and spans, if they are kept
+    std::vector<ControlledLeft> controlled;
+    LossLines losses;
     Summary completion_s;  // of jobs that were not refused
     double completion_s_p99 = 0;
     double restarts_per_job = 0;
@@ -73,7 +91,8 @@ struct ScheduledRun {
     }
     std::int64_t late = 0;
     bool has_deadlines = false;
-    std::string outcome_hash;  // of what became of every job, and of the fleet's bill
+    bool says_priorities = false;  // some job has another than 1
+    std::string outcome_hash;      // of what became of every job, and of the fleet's bill
 
     const std::string& decided_by() const { return scheduler; }
     bool finished() const { return stuck == 0; }
@@ -86,19 +105,25 @@ struct ScheduledRun {
 // What a run reports: the columns of schedule.csv and the keys of schedule.json.
 std::span<const SummaryColumn<ScheduledRun>> schedule_columns();
 
+class ScheduleRows;
+class ScheduleTables;
+class TimesAlone;
+
 // The schedulers of one scenario, each for one run.
 class SchedulerRuns {
 public:
     explicit SchedulerRuns(const scenarios::ScheduleScenario& scenario);
     ~SchedulerRuns();
     std::size_t count() const { return scenario_.schedulers.size(); }
-    // Spans are many where shares change at every event.
-    ScheduledRun run(std::size_t scheduler, bool keeps_spans);
+    // What became of each job is kept, and spans, which are many where shares change at every
+    // event.
+    ScheduledRun run(std::size_t scheduler);
+    // It is not: sums alone, and rows as it goes if somebody wants them.
+    ScheduledRun run_summed(std::size_t scheduler, ScheduleRows* rows = nullptr);
     // Of a schedule that was run elsewhere: sums, and what became of each job.
     ScheduledRun summed_up(std::string_view scheduler, sim::ScheduleOutcome outcome);
 
 private:
-    class TimesAlone;
     const scenarios::ScheduleScenario& scenario_;
     std::unique_ptr<TimesAlone> alone_;
 };
@@ -106,7 +131,10 @@ private:
 // Each scenario under each of its schedulers, in that order; several scenarios at a time. Runs
 // point into the scenarios.
 std::vector<ScheduledRun> run_schedules(std::span<const scenarios::ScheduleScenario> variants,
-                                        bool keeps_spans = true, const RunProgress& progress = {});
+                                        const RunProgress& progress = {});
+// The same, and nothing of single jobs is kept but rows of the tables, if there are any.
+std::vector<ScheduledRun> run_summed_schedules(
+    std::span<const scenarios::ScheduleScenario> variants, ScheduleTables* tables);
 
 // What makes their means doubtful, a line each.
 std::vector<std::string> doubts_about(std::span<const ScheduledRun> runs);

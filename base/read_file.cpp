@@ -22,6 +22,7 @@
 #include "base/files_read.hpp"
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
+#include "base/text_pieces.hpp"
 
 namespace ukemi {
 namespace {
@@ -71,6 +72,9 @@ std::string read_raw(const std::filesystem::path& file, std::size_t bytes_max) {
     if (S_ISDIR(status.st_mode)) refuse(file, "expected a file, found a directory");
     if (S_ISBLK(status.st_mode)) refuse(file, "expected a file, found a device");
     std::string text;
+    if (S_ISREG(status.st_mode)) {  // so that it is not copied while it grows
+        text.reserve(std::min(bytes_max, static_cast<std::size_t>(status.st_size)));
+    }
     std::string piece(std::size_t{64} << 10, '\0');
     ssize_t count = read_piece(file, *descriptor, piece);
     if (count == 0 && S_ISFIFO(status.st_mode)) {
@@ -192,9 +196,13 @@ std::string read_file(const std::filesystem::path& file, std::size_t bytes_max) 
 
 void write_file_atomically(const std::filesystem::path& file,
                            std::initializer_list<std::string_view> parts) {
+    write_file_atomically(file, [&](const TextTaker& take) { std::ranges::for_each(parts, take); });
+}
+
+void write_file_atomically(const std::filesystem::path& file, const TextPieces& pieces) {
     check_output_file(file, true);  // to rename over a pipe or a device would remove it
     TemporaryFile temporary(file);
-    for (const std::string_view part : parts) temporary.write(part);
+    pieces([&](std::string_view piece) { temporary.write(piece); });
     temporary.become_target();
     // The new name itself is on the disk only once its folder is. Not every file system can do
     // this, and the file is whole either way: a failure here is not one of ours.

@@ -37,6 +37,10 @@ CsvFile::CsvFile(const OutputOptions& options) : options_(options) {
 }
 
 void CsvFile::write(const std::string& text) {
+    write([&](const TextTaker& take) { take(text); });
+}
+
+void CsvFile::write(const TextPieces& text) {
     if (!file_) return;
     file_->write(text);
     say_written(options_, fmt::format("csv: {}", one_line(options_.csv)));

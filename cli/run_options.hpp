@@ -42,7 +42,9 @@ class CsvFile {
 public:
     explicit CsvFile(const OutputOptions& options);
     bool is_wanted() const { return file_.has_value(); }
-    void write(const std::string& text);  // and says so
+    std::filesystem::path around() const { return file_->around(); }  // if it is wanted
+    void write(const std::string& text);                              // and says so
+    void write(const TextPieces& text);
 
 private:
     const OutputOptions& options_;

@@ -7,6 +7,7 @@
 #include "analysis/requests/cluster_runs.hpp"
 #include "analysis/result_doubts.hpp"
 #include "analysis/schedule_results.hpp"
+#include "analysis/schedule_tables.hpp"
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
 #include "cli/schedule_live.hpp"
@@ -50,15 +51,25 @@ void schedule(const ScheduleOptions& options) {
     std::optional<analysis::OutputFolder> folder;
     if (!output.out.empty()) folder.emplace(output.out, output.force);
     CsvFile csv(output);
+    using Tables = analysis::ScheduleTables;
+    std::optional<Tables> tables;
+    if (folder) {
+        tables.emplace(variants, folder->around(), Tables::Which::jobs_and_spans);
+    } else if (csv.is_wanted()) {
+        tables.emplace(variants, csv.around(), Tables::Which::jobs);
+    }
     const std::vector<analysis::ScheduledRun> runs =
-        analysis::run_schedules(variants, folder.has_value());
+        analysis::run_summed_schedules(variants, tables ? &*tables : nullptr);
     analysis::warn(analysis::doubts_about(runs), false);
     const scenarios::ScheduleScenario& first = variants.front();
     plots::FigureResult figures;
-    if (folder) figures = analysis::write_schedules(*folder, document, first, runs, draw);
+    if (folder) {
+        figures = analysis::write_schedules(*folder, document, first, runs,
+                                            {tables->jobs_csv(), tables->spans_csv()}, draw);
+    }
     fmt::print("{}", output.json ? analysis::schedules_json(first, runs, document.baseline)
                                  : analysis::schedules_table(first, runs, document.baseline));
-    if (csv.is_wanted()) csv.write(analysis::scheduled_jobs_csv(runs));
+    if (csv.is_wanted()) csv.write(tables->jobs_csv());
     if (folder) say_results(output, folder->path(), figures);
     if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
 }

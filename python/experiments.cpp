@@ -288,9 +288,9 @@ public:
         watched(progress, [&](Watch& watch) {
             document_ = analysis::cluster_document(request, "schedule");
             scenarios_ = analysis::schedules_of(request, document_);
-            runs_ = analysis::run_schedules(
-                scenarios_, true,
-                [&](std::size_t done, std::size_t total) { watch.report(done, total); });
+            runs_ = analysis::run_schedules(scenarios_, [&](std::size_t done, std::size_t total) {
+                watch.report(done, total);
+            });
         });
     }
 

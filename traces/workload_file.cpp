@@ -53,7 +53,29 @@ private:
     std::size_t budget_;
 };
 
-void read_applications(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
+// One row at a time.
+class RowScan {
+public:
+    explicit RowScan(const std::function<void(const WorkloadRow&)>& take) : take_(take) {}
+    WorkloadRow& next() { return row_ = WorkloadRow{}; }
+    void take() {
+        first_ = std::min(first_, row_.arrival);
+        ++count_;
+        take_(row_);
+    }
+    std::size_t count() const { return count_; }
+    Duration first() const { return first_; }
+
+private:
+    const std::function<void(const WorkloadRow&)>& take_;
+    WorkloadRow row_;
+    Duration first_ = Duration::max();
+    std::size_t count_ = 0;
+};
+
+enum class WorkloadForm : std::uint8_t { applications, durations, counted_steps };
+
+void read_applications(CsvScanner& csv, RowScan& rows) {
     const OwnerColumns owner(csv);
     const std::size_t name = csv.column("name");
     const std::size_t time = csv.column("time");
@@ -61,7 +83,7 @@ void read_applications(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
     const std::size_t gpus = csv.column("num_replicas");
     const std::size_t batch = csv.column("batch_size");
     while (csv.next_row()) {
-        WorkloadRow& row = rows.emplace_back();
+        WorkloadRow& row = rows.next();
         row.name = csv.field(name);
         row.arrival = csv.seconds(time);
         row.application = csv.field(application);
@@ -69,10 +91,11 @@ void read_applications(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
         row.batch = csv.whole(batch, 1, std::numeric_limits<std::int32_t>::max(),
                               "a batch size of at least 1");
         owner.read(row);
+        rows.take();
     }
 }
 
-void read_durations(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
+void read_durations(CsvScanner& csv, RowScan& rows) {
     const OwnerColumns owner(csv);
     const std::size_t stamp = csv.column_if_present("timestamp");
     const std::size_t submit = csv.column_if_present("submit_time");
@@ -88,8 +111,8 @@ void read_durations(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
     const std::size_t deadline =
         short_name == CsvScanner::no_column ? csv.column_if_present("deadline") : short_name;
     while (csv.next_row()) {
-        WorkloadRow& row = rows.emplace_back();
-        row.name = id == CsvScanner::no_column ? fmt::format("job-{}", rows.size() - 1)
+        WorkloadRow& row = rows.next();
+        row.name = id == CsvScanner::no_column ? fmt::format("job-{}", rows.count())
                                                : std::string(csv.field(id));
         row.arrival =
             stamp == CsvScanner::no_column ? csv.seconds(time) : nanoseconds(csv.timestamp(time));
@@ -97,16 +120,26 @@ void read_durations(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
         if (row.service <= Duration{}) csv.fail(duration, "a duration above zero");
         row.gpus = static_cast<std::int32_t>(csv.whole(gpus, 1, gpus_most, expected_gpus));
         owner.read(row);
-        if (deadline == CsvScanner::no_column) continue;
-        row.deadline = csv.seconds(deadline);
-        if (row.deadline <= row.arrival) csv.fail(deadline, "a deadline after the submission");
+        if (deadline != CsvScanner::no_column) {
+            row.deadline = csv.seconds(deadline);
+            if (row.deadline <= row.arrival) csv.fail(deadline, "a deadline after the submission");
+        }
+        rows.take();
     }
+}
+
+void read_weight(const CsvScanner& csv, WorkloadRow& row) {
+    constexpr std::size_t weight = 7;
+    constexpr std::size_t slo = 8;
+    row.priority = csv.whole(weight, 1, priority_most, expected_priority);
+    if (csv.field(slo).starts_with('-')) return;
+    row.slo = OwnerColumns::above_zero(csv, slo, "an SLO above 0, or -1 for none");
 }
 
 // Job type, command, folder (of 10), flag of steps, whether it needs data, steps; then of 7 the
 // arrival and the GPUs, of 10 GPUs, weight, SLO (a negative one: none) and arrival. The SLO is in
 // times that the job takes, from its arrival (Gavel's scheduler.py).
-void read_gavel(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
+void read_gavel(CsvScanner& csv, RowScan& rows) {
     constexpr std::size_t few = 7;
     constexpr std::size_t many = 10;
     while (csv.next_row(few, many)) {
@@ -115,25 +148,23 @@ void read_gavel(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
         const std::size_t steps = is_short ? 4 : 5;
         const std::size_t gpus = 6;
         const std::size_t arrival = is_short ? 5 : 9;
-        WorkloadRow& row = rows.emplace_back();
-        row.name = fmt::format("job-{}", rows.size() - 1);
+        WorkloadRow& row = rows.next();
+        row.name = fmt::format("job-{}", rows.count());
         row.steps = csv.whole(steps, 1, 1'000'000'000'000, "a number of steps");
         row.gpus = static_cast<std::int32_t>(csv.whole(gpus, 1, gpus_most, expected_gpus));
         row.arrival = csv.seconds(arrival);
         row.kind = fmt::format("('{}', {})", csv.field(0), row.gpus);
-        if (is_short) continue;
-        constexpr std::size_t weight = 7;
-        constexpr std::size_t slo = 8;
-        row.priority = csv.whole(weight, 1, priority_most, expected_priority);
-        if (csv.field(slo).starts_with('-')) continue;
-        row.slo = OwnerColumns::above_zero(csv, slo, "an SLO above 0, or -1 for none");
+        if (!is_short) read_weight(csv, row);
+        rows.take();
     }
 }
 
 }  // namespace
 
-std::vector<WorkloadRow> read_workloads(std::span<const std::filesystem::path> files) {
-    std::vector<WorkloadRow> rows;
+Duration scan_workloads(std::span<const std::filesystem::path> files,
+                        const std::function<void(const WorkloadRow&)>& take) {
+    RowScan rows(take);
+    std::optional<WorkloadForm> form;
     for (const std::filesystem::path& file : files) {
         const std::string text = read_file(file);
         const bool of_steps = text.substr(0, text.find('\n')).find('\t') != std::string::npos;
@@ -141,21 +172,30 @@ std::vector<WorkloadRow> read_workloads(std::span<const std::filesystem::path> f
         if (!of_steps) csv.read_header();
         const bool of_applications =
             !of_steps && csv.column_if_present("application") != CsvScanner::no_column;
-        if (!rows.empty() && (rows.front().application.empty() == of_applications ||
-                              rows.front().kind.empty() == of_steps)) {
+        const WorkloadForm own = of_steps          ? WorkloadForm::counted_steps
+                                 : of_applications ? WorkloadForm::applications
+                                                   : WorkloadForm::durations;
+        if (form.value_or(own) != own) {
             throw InputError(file.string(), "",
                              fmt::format("is of another form than {}", files.front().string()));
         }
-        const std::size_t before = rows.size();
-        if (of_steps) {
-            read_gavel(csv, rows);
-        } else {
-            of_applications ? read_applications(csv, rows) : read_durations(csv, rows);
+        form = own;
+        const std::size_t before = rows.count();
+        switch (own) {
+            case WorkloadForm::applications: read_applications(csv, rows); break;
+            case WorkloadForm::durations: read_durations(csv, rows); break;
+            case WorkloadForm::counted_steps: read_gavel(csv, rows); break;
         }
-        if (rows.size() == before) throw InputError(file.string(), "", "there is no job in it");
+        if (rows.count() == before) throw InputError(file.string(), "", "there is no job in it");
     }
+    return form == WorkloadForm::applications ? Duration{} : rows.first();
+}
+
+std::vector<WorkloadRow> read_workloads(std::span<const std::filesystem::path> files) {
+    std::vector<WorkloadRow> rows;
+    const Duration zero =
+        scan_workloads(files, [&](const WorkloadRow& row) { rows.push_back(row); });
     std::ranges::stable_sort(rows, {}, &WorkloadRow::arrival);
-    const Duration zero = rows.front().application.empty() ? rows.front().arrival : Duration{};
     for (WorkloadRow& row : rows) {
         row.arrival -= zero;
         if (row.deadline < Duration::max()) row.deadline -= zero;

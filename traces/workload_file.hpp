@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,11 @@ struct WorkloadRow {
     std::int64_t priority = 1;  // to priority_most
     std::optional<double> budget_usd;
 };
+
+// Each row of all files, which are of one form, as it is read; times are those of the files. What
+// their clock shows at its zero.
+Duration scan_workloads(std::span<const std::filesystem::path> files,
+                        const std::function<void(const WorkloadRow&)>& take);
 
 // The jobs of all files, which are of one form, in the order of arrival; of one instant, in that of
 // the files and their rows.

@@ -163,7 +163,7 @@ private:
         const auto group =
             std::make_shared<Group>(read_schedule(document(), variant.variant, seed));
         return [group](std::size_t scheduler) {
-            return seeded_run(group->runs.run(scheduler, false), schedule_columns());
+            return seeded_run(group->runs.run_summed(scheduler), schedule_columns());
         };
     }
 };

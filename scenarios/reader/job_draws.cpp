@@ -61,7 +61,10 @@ void draw_owners(ConfigReader& section, const JobDraws& draws, ScheduleScenario&
     RandomStream priorities(seed, "jobs/priorities");
     RandomStream deadlines(seed, "jobs/deadlines");
     RandomStream budgets(seed, "jobs/budgets");
-    for (sim::SharingJob& job : scenario.jobs) {
+    if (draws.users == 0 && draws.priorities.empty() && !draws.deadlines && !draws.budgets_usd) {
+        return;
+    }
+    scenario.jobs.change([&](sim::SharingJob& job) {
         if (draws.users > 0) job.user = fmt::format("user-{}", users.integer(0, draws.users - 1));
         if (!draws.priorities.empty()) {
             const std::int64_t last = std::ssize(draws.priorities) - 1;
@@ -77,7 +80,7 @@ void draw_owners(ConfigReader& section, const JobDraws& draws, ScheduleScenario&
             job.deadline = job.arrival + seconds(times * to_seconds(job.service));
         }
         if (draws.budgets_usd) job.budget = dollars(between(*draws.budgets_usd, budgets));
-    }
+    });
 }
 
 }  // namespace ukemi::scenarios

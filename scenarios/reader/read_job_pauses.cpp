@@ -90,11 +90,11 @@ void leave_out(const IgnoredParts& ignored, ScheduleScenario& scenario) {
     };
     if (std::ranges::all_of(markets, says_nothing)) markets.clear();
     if (ignored.prices) {
-        for (sim::SharingJob& job : scenario.jobs) job.budget.reset();
+        scenario.jobs.change([](sim::SharingJob& job) { job.budget.reset(); });
     }
     if (!ignored.links) return;
     scenario.links = nullptr;
-    for (sim::SharingJob& job : scenario.jobs) job.step.reset();
+    scenario.jobs.change([](sim::SharingJob& job) { job.step.reset(); });
 }
 
 }  // namespace ukemi::scenarios

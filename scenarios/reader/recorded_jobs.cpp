@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "base/plain_text.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
@@ -90,6 +91,20 @@ void read_application(ConfigReader& section, const traces::WorkloadRow& row,
     job.recorded_batches = recorded->second;
 }
 
+sim::SharingJob job_of(const traces::WorkloadRow& row) {
+    sim::SharingJob job;
+    job.name = row.name;
+    job.arrival = Instant::at(row.arrival);
+    job.gpus = row.gpus;
+    job.service = row.service;
+    job.deadline = Instant::at(row.deadline);
+    job.batch = row.batch;
+    job.user = row.user;
+    job.priority = row.priority;
+    if (row.budget_usd) job.budget = dollars(*row.budget_usd);
+    return job;
+}
+
 }  // namespace
 
 void read_recorded_jobs(ConfigReader& section, const JobPauses& pauses,
@@ -117,7 +132,7 @@ void read_recorded_jobs(ConfigReader& section, const JobPauses& pauses,
     std::string rates_file;
     if (section.has("steps_per_s")) rates_file = section.text("steps_per_s");
     if (KeyExplorer::of(section.file()) != nullptr) {  // only keys are looked for, and no files
-        scenario.jobs.emplace_back();
+        scenario.jobs.add({});
         return;
     }
     std::optional<traces::StepRates> rates;
@@ -133,22 +148,28 @@ void read_recorded_jobs(ConfigReader& section, const JobPauses& pauses,
         scenario.batches = std::make_shared<const RecordedBatches>(
             traces::read_recorded_batches(folder / batches));
     }
-    for (const traces::WorkloadRow& row : traces::read_workloads(files)) {
-        sim::SharingJob& job = scenario.jobs.emplace_back();
-        job.name = row.name;
-        job.arrival = Instant::at(row.arrival);
-        job.gpus = row.gpus;
-        job.service = row.service;
-        job.deadline = Instant::at(row.deadline);
-        job.batch = row.batch;
-        job.user = row.user;
-        job.priority = row.priority;
-        if (row.budget_usd) job.budget = dollars(*row.budget_usd);
+    // Rows that cannot be read are refused before such as do not fit the scenario.
+    std::exception_ptr refused;
+    const auto add = [&](const traces::WorkloadRow& row) {
+        sim::SharingJob job = job_of(row);
         set_pauses(pauses, {}, job);
         if (!row.kind.empty()) read_counted_steps(section, row, rates, scenario.cluster, job);
-        if (row.application.empty()) continue;
-        read_application(section, row, pauses, predictor, scenario, job);
-    }
+        if (!row.application.empty()) {
+            read_application(section, row, pauses, predictor, scenario, job);
+        }
+        scenario.jobs.add(job);
+    };
+    const Duration zero = traces::scan_workloads(files, [&](const traces::WorkloadRow& row) {
+        if (refused) return;
+        try {
+            add(row);
+        } catch (const InputError&) {
+            refused = std::current_exception();
+        }
+    });
+    if (refused) std::rethrow_exception(refused);
+    scenario.jobs.set_clock_back(zero);
+    scenario.jobs.sort_by_arrival();
     section.finish();
 }
 
@@ -159,7 +180,7 @@ void read_generated_jobs(ConfigReader config, const JobPauses& pauses, ScheduleS
     const double rate = config.number("rate", 0.001, rate_most, 1);
     config.finish();
     if (KeyExplorer::of(config.file()) != nullptr) {  // only keys are looked for, and no files
-        scenario.jobs.emplace_back();
+        scenario.jobs.add({});
         return;
     }
     const traces::WorkloadModel model = traces::read_workload_model(file);
@@ -170,12 +191,9 @@ void read_generated_jobs(ConfigReader config, const JobPauses& pauses, ScheduleS
     }
     for (const traces::WorkloadRow& row :
          traces::draw_workload(model, scenario.cluster.seed, {}, length, rate)) {
-        sim::SharingJob& job = scenario.jobs.emplace_back();
-        job.name = row.name;
-        job.arrival = Instant::at(row.arrival);
-        job.gpus = row.gpus;
-        job.service = row.service;
+        sim::SharingJob job = job_of(row);
         set_pauses(pauses, {}, job);
+        scenario.jobs.add(job);
     }
     if (scenario.jobs.empty()) config.fail("length", "no job came in it: expected a longer one");
 }

@@ -22,9 +22,7 @@ namespace fs = std::filesystem;
 bool in_whole_seconds(Duration time) { return round_down_to(time, whole_seconds(1)) == time; }
 
 void check_rounds(ConfigReader& root, const ScheduleScenario& scenario) {
-    const bool measured = std::ranges::any_of(
-        scenario.jobs, [](const sim::SharingJob& job) { return job.application != nullptr; });
-    if (!measured) return;
+    if (!scenario.jobs.have_applications()) return;
     if (scenario.round <= Duration{} || !in_whole_seconds(scenario.round)) {
         root.fail("round",
                   "expected a round of whole seconds, such as \"60 s\": jobs of measured "
@@ -52,6 +50,7 @@ void check_rounds(ConfigReader& root, const ScheduleScenario& scenario) {
 void check_budgets(ConfigReader& root, const ScheduleScenario& scenario) {
     if (KeyExplorer::of(root.file()) != nullptr) return;  // only keys are looked for
     const auto costs = [](const sim::GroupMarket& market) { return !market.price.steps.empty(); };
+    if (!scenario.jobs.have_budgets()) return;
     if (std::ranges::any_of(scenario.cluster.markets, costs)) return;
     for (const sim::SharingJob& job : scenario.jobs) {
         if (!job.budget) continue;
@@ -117,6 +116,9 @@ void check_scheduler(ConfigReader& section, const schedulers::SchedulerEntry& en
                                          "expected a product of (GPUs + 1) up to {}",
                                          entry.name, schedulers::choice_states_most));
     }
+    const bool asks_jobs =
+        entry.needs_service || entry.needs_deadline || entry.divides || entry.one_gpu_each;
+    if (!asks_jobs) return;
     for (const sim::SharingJob& job : scenario.jobs) {
         if (entry.needs_service && job.application != nullptr) {
             section.fail("name", fmt::format("{} asks how long jobs take, which measured "

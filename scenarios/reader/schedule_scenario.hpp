@@ -42,7 +42,7 @@ struct ScheduleScenario {
     Duration round;
     std::shared_ptr<const traces::ApplicationTables> tables;  // null: service times are known
     std::shared_ptr<const RecordedBatches> batches;
-    std::vector<sim::SharingJob> jobs;                     // in the order of arrival
+    sim::PackedJobs jobs;                                  // in the order of arrival
     std::vector<std::shared_ptr<const Scenario>> trained;  // what jobs train: number 1 first
     double time_scale = 1;  // live: seconds of the scenario in a second of the clock
     std::vector<std::unique_ptr<schedulers::Scheduler>> schedulers;  // each for one run
@@ -53,7 +53,7 @@ struct ScheduleScenario {
     std::shared_ptr<PlacedSteps> links;  // null: links never hold anybody up
 
     sim::ScheduledWorkload workload() const {
-        return {cluster, round, jobs, true, nullptr, links.get(), nullptr, false};
+        return {cluster, round, jobs, true, nullptr, links.get(), nullptr, false, false, nullptr};
     }
 };
 

@@ -192,7 +192,9 @@ void read_where(ConfigReader& root, SearchScenario& scenario) {
     ScheduleScenario pieces;
     pieces.cluster = where.cluster;
     pieces.round = where.round;
-    pieces.jobs.emplace_back().restart = where.restart;
+    sim::SharingJob piece;
+    piece.restart = where.restart;
+    pieces.jobs.add(piece);
     ConfigReader section = root.object("scheduler");
     read_scheduler(section, pieces);
     scenario.scheduler = section.object_text();

@@ -166,26 +166,26 @@ void read_jobs_by_hand(ConfigReader& root, const JobDefaults& defaults,
                        ScheduleScenario& scenario) {
     std::set<std::string> names;
     for (ConfigReader& section : root.objects("jobs")) {
-        scenario.jobs.push_back(read_job(section, scenario.jobs.size(), defaults, scenario));
-        if (!names.insert(scenario.jobs.back().name).second) {
-            section.fail("name", fmt::format("{} stands there twice",
-                                             ukemi::quoted(scenario.jobs.back().name)));
+        const sim::SharingJob job = read_job(section, scenario.jobs.size(), defaults, scenario);
+        if (!names.insert(job.name).second) {
+            section.fail("name", fmt::format("{} stands there twice", ukemi::quoted(job.name)));
         }
+        scenario.jobs.add(job);
     }
-    std::ranges::stable_sort(scenario.jobs, {}, &sim::SharingJob::arrival);
+    scenario.jobs.sort_by_arrival();
 }
 
 // Jobs of a file or a generator, each as long on its GPUs as they say.
 void train_all(ConfigReader& root, std::size_t trains, const JobPauses& pauses,
                const TrainedJobs& trained, ScheduleScenario& scenario) {
     if (trains == 0) return;
-    for (sim::SharingJob& job : scenario.jobs) {
+    scenario.jobs.change([&](sim::SharingJob& job) {
         if (job.application != nullptr) {
             root.fail("trains", "these jobs are of measured applications: expected none");
         }
         trained.set_work(root, trains, {}, scenario.cluster.gpus(), job);
         set_pauses(pauses, trained.start_of(trains), job);
-    }
+    });
 }
 
 }  // namespace
@@ -213,10 +213,11 @@ void read_shared_jobs(ConfigReader& root, ScheduleScenario& scenario) {
     if (scenario.jobs.empty()) root.fail("jobs", "expected at least one job");
     const auto& groups = scenario.cluster.groups;
     const std::int32_t most = std::ranges::max(groups, {}, &sim::MachineGroup::gpus).gpus();
-    for (const sim::SharingJob& job : scenario.jobs) {
-        if (job.gpus <= most) continue;
+    for (std::size_t job = 0; job < scenario.jobs.size(); ++job) {
+        const std::int32_t gpus = scenario.jobs.gpus(job);
+        if (gpus <= most) continue;
         root.fail("jobs", fmt::format("job {} asks for {} GPUs, the cluster has {}{}",
-                                      ukemi::quoted(job.name), job.gpus, most,
+                                      ukemi::quoted(scenario.jobs.name(job)), gpus, most,
                                       groups.size() > 1 ? " of a type at most" : ""));
     }
 }

@@ -8,10 +8,10 @@
 
 namespace ukemi::sim {
 
-Holdings::Holdings(const ScheduledWorkload& workload, ScheduleOutcome& outcome)
+Holdings::Holdings(const ScheduledWorkload& workload, ScheduleSink& sink)
     : cluster_(workload.cluster),
       keeps_spans_(workload.keeps_spans),
-      outcome_(outcome),
+      sink_(sink),
       free_(workload.cluster),
       bills_(workload.cluster, workload.jobs.size()),
       gpus_used_(static_cast<std::size_t>(workload.cluster.machines())) {}
@@ -26,7 +26,7 @@ std::int32_t Holdings::group_with(std::int32_t machine) const {
 
 // What it held, until when, and what that costs; not what it did.
 void Holdings::close_span(JobId job, LiveJob& one, const HeldSpan& span) {
-    JobOutcome& outcome = outcome_.jobs[number_of(job)];
+    JobOutcome& outcome = one.outcome;
     const schedulers::GpuShare& share = span.held.share;
     const Duration time = span.end - span.begin;
     // Those of machines that leave overlap with others.
@@ -41,14 +41,14 @@ void Holdings::close_span(JobId job, LiveJob& one, const HeldSpan& span) {
             one.spent += bills_.cost_of(some, span.begin, span.end);
         }
     }
-    if (keeps_spans_) outcome_.spans.push_back(span);
+    if (keeps_spans_) sink_.held(span);
 }
 
 void Holdings::close_span(JobId job, LiveJob& one, Instant end) {
     close_span(job, one, {number_of(job), one.held_since, end, one.held});
     const SpentTimes* const spent = one.work->spent(end);
     if (spent == nullptr) return;
-    add_spent(*spent, std::exchange(one.held_time, 0), one.held.share.of, job);
+    add_spent(*spent, std::exchange(one.held_time, 0), one.held.share.of, one);
 }
 
 Instant Holdings::spent_at(const LiveJob& one, Dollars budget, Instant now) const {
@@ -69,8 +69,8 @@ Instant Holdings::spent_at(const LiveJob& one, Dollars budget, Instant now) cons
 }
 
 // Counted by what it did, and by what it held.
-void Holdings::add_spent(const SpentTimes& spent, Int128 held, std::int64_t of, JobId job) {
-    JobOutcome& outcome = outcome_.jobs[number_of(job)];
+void Holdings::add_spent(const SpentTimes& spent, Int128 held, std::int64_t of, LiveJob& one) {
+    JobOutcome& outcome = one.outcome;
     Int128 sum = 0;
     for (std::size_t cause = 0; cause < spent.by_cause.size(); ++cause) {
         sum += spent.by_cause[cause];
@@ -82,10 +82,10 @@ void Holdings::add_spent(const SpentTimes& spent, Int128 held, std::int64_t of, 
     INVARIANT(sum == held);
 }
 
-void Holdings::account(JobId job, LiveJob& one) {
+void Holdings::account(LiveJob& one) {
     SpentTimes spent;
-    outcome_.jobs[number_of(job)].controlled = one.controlled->end(one.held_time, spent);
-    add_spent(spent, one.held_time, 1, job);
+    one.outcome.controlled = one.controlled->end(one.held_time, spent);
+    add_spent(spent, one.held_time, 1, one);
 }
 
 void Holdings::free(const GpusOnMachine& some, Instant now) {
@@ -139,7 +139,7 @@ void Holdings::keep(LiveJob& one, const schedulers::GpuShare& share,
     free_.take(share.group, one.kept);
 }
 
-bool Holdings::give(JobId job, LiveJob& one, const schedulers::GpuShare& share,
+bool Holdings::give(LiveJob& one, const schedulers::GpuShare& share,
                     std::vector<GpusOnMachine>* chosen, Instant now) {
     one.held.share = share;
     bool starts = true;
@@ -169,7 +169,7 @@ bool Holdings::give(JobId job, LiveJob& one, const schedulers::GpuShare& share,
         if (!was_used && is_billed_in_use(machine)) bills_.open(machine, now);
     }
     one.held_since = now;
-    outcome_.jobs[number_of(job)].starts += starts ? 1 : 0;
+    one.outcome.starts += starts ? 1 : 0;
     return starts;
 }
 
@@ -190,12 +190,6 @@ void Holdings::open(std::int32_t machine, Instant now) {
 
 void Holdings::end(Instant now) {
     for (std::int32_t i = 0; i < cluster_.machines(); ++i) gone(i, now);
-    for (std::size_t job = 0; job < outcome_.jobs.size(); ++job) {
-        outcome_.jobs[job].cost = bills_.by_job()[job];
-    }
-    outcome_.fleet_cost = bills_.fleet();
-    outcome_.unused_cost = bills_.unused();
-    outcome_.machine_time = bills_.machine_time();
 }
 
 }  // namespace ukemi::sim

@@ -15,8 +15,8 @@ class Holdings {
 public:
     using JobId = schedulers::JobId;
 
-    // Both outlive it; spans and sums by job go into the outcome.
-    Holdings(const ScheduledWorkload& workload, ScheduleOutcome& outcome);
+    // Both outlive it.
+    Holdings(const ScheduledWorkload& workload, ScheduleSink& sink);
 
     void expect_jobs(std::size_t jobs) { bills_.expect_jobs(jobs); }
     void take_away(JobId job, LiveJob& one, Instant end, Instant now);
@@ -26,15 +26,15 @@ public:
     // A share, on machines that the scheduler chose or, if it chose none, on the freest beside what
     // it keeps. Whether that is another place than before the present decision, so that the job
     // starts anew.
-    bool give(JobId job, LiveJob& one, const schedulers::GpuShare& share,
-              std::vector<GpusOnMachine>* chosen, Instant now);
+    bool give(LiveJob& one, const schedulers::GpuShare& share, std::vector<GpusOnMachine>* chosen,
+              Instant now);
 
     // Of a job with a Controller: it has its GPUs of a machine until that is gone, and no share in
     // them any more.
     void leave(JobId job, LiveJob& one, std::int32_t machine, Instant now);
     void gone_from(JobId job, LiveJob& one, std::int32_t machine, Instant end, Instant now);
     // It is over: what it did in all the time in which it held anything.
-    void account(JobId job, LiveJob& one);
+    static void account(LiveJob& one);
 
     // The instant, `now` at the earliest, at which what it holds has cost all that a budget leaves,
     // if prices stay as they are now; never() if it costs nothing.
@@ -47,15 +47,16 @@ public:
         if (bills_.is_open(machine)) bills_.close(machine, now);
     }
     void open(std::int32_t machine, Instant now);
-    // All is given back: bills go into the outcome.
+    // All is given back.
     void end(Instant now);
+    const MachineBills& bills() const { return bills_; }
 
     std::int32_t group_with(std::int32_t machine) const;
 
 private:
     void close_span(JobId job, LiveJob& one, Instant end);
     void close_span(JobId job, LiveJob& one, const HeldSpan& span);
-    void add_spent(const SpentTimes& spent, Int128 held, std::int64_t of, JobId job);
+    static void add_spent(const SpentTimes& spent, Int128 held, std::int64_t of, LiveJob& one);
     void free(const GpusOnMachine& some, Instant now);
     std::int32_t& gpus_used(std::int32_t machine) {
         return gpus_used_[static_cast<std::size_t>(machine)];
@@ -69,7 +70,7 @@ private:
 
     const SharedCluster& cluster_;
     bool keeps_spans_;
-    ScheduleOutcome& outcome_;
+    ScheduleSink& sink_;
     FreeGpus free_;
     MachineBills bills_;
     std::vector<std::int32_t> gpus_used_;  // by machine

@@ -48,12 +48,16 @@ struct SaveRule {
     Duration every;      // of computing; zero: never but when it is told of a loss
     Duration takes;      // it computes nothing meanwhile
     Duration restore{};  // of a start from a save, where transitions are told apart by phase
+
+    friend bool operator==(const SaveRule&, const SaveRule&) = default;
 };
 
 // What a step takes depends on who else sends over the same links (shared_links.hpp).
 struct LinkedStep {
     std::size_t kind = 0;
     Duration alone;  // of a step on the GPUs that it asks for, packed, nobody else there
+
+    friend bool operator==(const LinkedStep&, const LinkedStep&) = default;
 };
 
 // What a measured application's job goes by when it says how fast it would be elsewhere, and when

@@ -1,15 +1,18 @@
 // present_jobs.hpp — the jobs of a workload that have come and are not complete: what each holds,
-// and what it forecasts. Memory follows the most that there ever were at once, not the workload.
+// and what it forecasts. Memory follows the most that there ever were at once, and takes four bytes
+// of each job of the workload.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/invariant.hpp"
 #include "base/time_queue.hpp"
 #include "sim/jobs/controlled_work.hpp"
-#include "sim/jobs/job_work.hpp"
+#include "sim/jobs/job_outcome.hpp"
 
 namespace ukemi::sim {
 
@@ -21,6 +24,10 @@ struct LeavingGpus {
 };
 
 struct LiveJob {
+    // Every decision looks at these of every job that runs: they stand side by side.
+    HeldShare held;
+    std::int64_t named_in = -1;  // the last decision that gave it something
+    std::unique_ptr<const SharingJob> job;
     std::unique_ptr<JobWork> work;
     ControlledWork* controlled = nullptr;  // that it is, if it has a Controller
     std::vector<LeavingGpus> leaving;      // of such a job, beside what it holds
@@ -29,14 +36,13 @@ struct LiveJob {
     Instant held_until;       // of spans that are counted
     Int128 held_time = 0;     // of them, GPUs × ns
     Dollars spent;            // of them, if the job has a budget
-    HeldShare held;
-    HeldShare held_before;  // the present decision
+    HeldShare held_before;    // the present decision
     Instant held_since;
-    std::int64_t named_in = -1;  // the last decision that gave it something
     TimeQueue<schedulers::JobId>::Ticket end;
     std::vector<GpusOnMachine> kept;      // by a present change, of what it held
     Instant ended_at = Instant::never();  // within a round, before its machine was taken
     Duration step;                        // that it now takes, with others on its links
+    JobOutcome outcome;                   // so far
 };
 
 class PresentJobs final : public schedulers::JobForecasts {
@@ -48,14 +54,15 @@ public:
     void expect_jobs(std::size_t jobs) { slot_of_.resize(jobs, no_slot); }
     std::size_t expected() const { return slot_of_.size(); }
     bool is_live(JobId job) const { return slot_of_[number_of(job)] != no_slot; }
-    LiveJob& operator[](JobId job) { return slots_[slot_of_[number_of(job)]]; }
-    const LiveJob& operator[](JobId job) const { return slots_[slot_of_[number_of(job)]]; }
+    LiveJob& operator[](JobId job) { return *slots_[slot_of_[number_of(job)]]; }
+    const LiveJob& operator[](JobId job) const { return *slots_[slot_of_[number_of(job)]]; }
     std::size_t count() const { return count_; }
     std::size_t most() const { return most_; }
     void open(JobId job) {
         if (free_slots_.empty()) {
-            free_slots_.push_back(slots_.size());
-            slots_.emplace_back();
+            INVARIANT(slots_.size() < no_slot);
+            free_slots_.push_back(static_cast<Slot>(slots_.size()));
+            slots_.push_back(std::make_unique<LiveJob>());
         }
         slot_of_[number_of(job)] = free_slots_.back();
         free_slots_.pop_back();
@@ -85,12 +92,13 @@ public:
     bool starting(JobId job) const override { return work_of(job).starting(now_); }
 
 private:
-    static constexpr std::size_t no_slot = static_cast<std::size_t>(-1);
+    using Slot = std::uint32_t;
+    static constexpr Slot no_slot = static_cast<Slot>(-1);
     const JobWork& work_of(JobId job) const { return *(*this)[job].work; }
 
-    std::vector<std::size_t> slot_of_;  // by job of the workload
-    std::vector<LiveJob> slots_;        // as many as there ever were live jobs at once
-    std::vector<std::size_t> free_slots_;
+    std::vector<Slot> slot_of_;                    // by job of the workload
+    std::vector<std::unique_ptr<LiveJob>> slots_;  // as many as there ever were at once
+    std::vector<Slot> free_slots_;
     std::size_t count_ = 0;
     std::size_t most_ = 0;
     Instant now_;

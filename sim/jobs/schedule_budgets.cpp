@@ -7,10 +7,10 @@ namespace ukemi::sim {
 
 // With what it holds at the prices of now; never() if it has no budget, holds nothing or is done.
 Instant ScheduleRun::spent_at(JobId job) const {
-    const std::optional<Dollars>& budget = job_at(job).budget;
+    const std::optional<Dollars>& budget = asked(job).budget;
     if (!budget || live_[job].ended_at <= now_) return Instant::never();
     const Instant at = holdings_.spent_at(live_[job], *budget, now_);
-    const bool in_seconds = job_at(job).application != nullptr && at < Instant::never();
+    const bool in_seconds = asked(job).application != nullptr && at < Instant::never();
     return in_seconds ? Instant::at(round_down_to(at.since_start(), whole_seconds(1))) : at;
 }
 
@@ -42,10 +42,10 @@ void ScheduleRun::stop_spent() {
 }
 
 void ScheduleRun::end_spent(JobId job) {
-    outcome_.jobs[number_of(job)].out_of_budget = true;
+    live_[job].outcome.out_of_budget = true;
     outcome_.end = std::max(outcome_.end, now_);
     take_away(job, now_);
-    live_.close(job);
+    close(job);
     ended_.push_back(job);
 }
 

@@ -55,16 +55,15 @@ void ScheduleRun::end_controlled(JobId job, bool spent) {
         holdings_.gone_from(job, one, one.leaving.front().gpus.machine, end, now_);
     }
     take_away(job, end);
-    holdings_.account(job, one);
+    Holdings::account(one);
     std::erase(controlled_, job);
     if (complete) {
-        outcome_.jobs[number_of(job)].completion = end;
+        one.outcome.completion = end;
         outcome_.end = std::max(outcome_.end, end);
     } else {
-        (spent ? outcome_.jobs[number_of(job)].out_of_budget
-               : outcome_.jobs[number_of(job)].stuck) = true;
+        (spent ? one.outcome.out_of_budget : one.outcome.stuck) = true;
     }
-    live_.close(job);
+    close(job);
     ended_.push_back(job);
 }
 
@@ -92,7 +91,7 @@ void ScheduleRun::tell_controlled_on(std::int32_t machine) {
             continue;
         }
         holdings_.leave(job, one, machine, now_);
-        ++outcome_.jobs[number_of(job)].losses;
+        ++one.outcome.losses;
         ++hit;
     }
     outcome_.shared_losses += hit > 1 ? 1 : 0;

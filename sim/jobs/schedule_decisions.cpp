@@ -22,7 +22,7 @@ void ScheduleRun::decide() {
     note_decision();
     for (const JobId job : allocation_.refused) {
         INVARIANT(live_[job].held.share.parts == 0);
-        live_.close(job);
+        close(job);
     }
     check_sum();
     changed_.clear();
@@ -37,7 +37,7 @@ void ScheduleRun::decide() {
         if (one.held.share == share && same_place && all_stay(one.held)) continue;
         one.held_before = one.held;
         take_away(share.job, now_);
-        const bool keeps = job_at(share.job).transition || one.controlled != nullptr;
+        const bool keeps = asked(share.job).transition || one.controlled != nullptr;
         if (keeps && allocation_.places.empty()) holdings_.keep(one, share, machines_);
         changed_.push_back(i);
     }
@@ -79,7 +79,7 @@ void ScheduleRun::give(std::size_t at) {
     const GpuShare& share = allocation_.shares[at];
     LiveJob& one = live_[share.job];
     auto* const chosen = allocation_.places.empty() ? nullptr : &allocation_.places[at];
-    const bool starts = holdings_.give(share.job, one, share, chosen, now_);
+    const bool starts = holdings_.give(one, share, chosen, now_);
     one.step = {};
     one.work->hold(now_, one.held, starts);
     if (one.controlled != nullptr) tell_price(one);
@@ -109,18 +109,18 @@ void ScheduleRun::share_links() {
     if (workload_.links == nullptr) return;
     std::vector<JobId> jobs;
     for (const JobId job : running_) {
-        if (job_at(job).step && !live_[job].held.machines.empty()) jobs.push_back(job);
+        if (asked(job).step && !live_[job].held.machines.empty()) jobs.push_back(job);
     }
     std::ranges::sort(jobs);
     std::vector<SharedLinks::PlacedJob> together;
     for (const JobId job : jobs) {
-        together.push_back({job_at(job).step->kind, live_[job].held.machines});
+        together.push_back({asked(job).step->kind, live_[job].held.machines});
     }
     const std::vector<Duration> steps = workload_.links->step_times(together);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         LiveJob& one = live_[jobs[i]];
         if (std::exchange(one.step, steps[i]) == steps[i]) continue;
-        one.work->step_takes(now_, steps[i], job_at(jobs[i]).step->alone);
+        one.work->step_takes(now_, steps[i], asked(jobs[i]).step->alone);
         if (!has_rounds()) await_end(jobs[i]);
     }
 }

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,11 +15,23 @@
 #include "base/time_queue.hpp"
 #include "sim/jobs/batch_ladder.hpp"
 #include "sim/jobs/holdings.hpp"
+#include "sim/jobs/outcome_order.hpp"
 #include "sim/jobs/present_jobs.hpp"
 #include "sim/jobs/schedule_run.hpp"
 #include "sim/jobs/shared_machines.hpp"
 
 namespace ukemi::sim {
+
+// Puts all of them into an outcome, which outlives it.
+class KeptOutcomes final : public ScheduleSink {
+public:
+    explicit KeptOutcomes(ScheduleOutcome& outcome) : outcome_(outcome) {}
+    void over(std::size_t, const JobOutcome& outcome) override { outcome_.jobs.push_back(outcome); }
+    void held(const HeldSpan& span) override { outcome_.spans.push_back(span); }
+
+private:
+    ScheduleOutcome& outcome_;
+};
 
 class ScheduleRun {
 public:
@@ -31,10 +44,8 @@ public:
 private:
     // Time (schedule_run.cpp).
     bool has_rounds() const { return round_ > Duration{}; }
-    const SharingJob& job_at(std::size_t number) const {
-        return workload_.source != nullptr ? given_[number] : workload_.jobs[number];
-    }
-    const SharingJob& job_at(JobId job) const { return job_at(number_of(job)); }
+    const SharingJob& asked(JobId job) const { return *live_[job].job; }
+    Instant next_arrival() const;  // never() after the last
     Instant next_instant();
     std::optional<Instant> next_moment(Instant next);
     static Instant next_of(TimeQueue<JobId>& queue) {
@@ -49,9 +60,12 @@ private:
     void end_of(JobId job, Instant end);
     void ask_source();
     void arrive();
+    void close(JobId job);
     std::unique_ptr<JobWork> make_work(const SharingJob& job, JobId id);
     BatchLadder* ladder_of(const SharingJob& job);
     void finish();
+    OutcomeOrder::CostOf costs() const;
+    ScheduleSink& sink() { return workload_.sink != nullptr ? *workload_.sink : kept_; }
 
     // Jobs with Controllers (schedule_controlled.cpp).
     std::unique_ptr<JobWork> make_controlled(const SharingJob& job, JobId id);
@@ -92,15 +106,17 @@ private:
     schedulers::Scheduler& scheduler_;
     Duration round_;
     Instant now_;
-    Instant round_at_;              // of the last decision
-    Instant next_round_;            // with rounds
-    Instant held_last_;             // after the last decision that gave anybody anything
-    std::deque<SharingJob> given_;  // by the source; names of these outlive the run's use of them
-    std::size_t next_ = 0;          // of all jobs, to come
+    Instant round_at_;    // of the last decision
+    Instant next_round_;  // with rounds
+    Instant held_last_;   // after the last decision that gave anybody anything
+    std::deque<std::unique_ptr<const SharingJob>> given_;  // by the source, and not come yet
+    std::size_t next_ = 0;                                 // of all jobs, to come
     ScheduleOutcome outcome_;
+    KeptOutcomes kept_{outcome_};  // where nobody else asks
     PresentJobs live_;
     SharedMachines machines_;
     Holdings holdings_;
+    OutcomeOrder over_;
     bool has_budgets_ = false;       // of some jobs
     bool moves_ = false;             // machines come and go, or prices change
     bool machines_changed_ = false;  // and the scheduler has not been told

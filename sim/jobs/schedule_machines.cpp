@@ -53,7 +53,7 @@ std::vector<ScheduleRun::JobId> ScheduleRun::jobs_on(std::int32_t machine) const
 bool ScheduleRun::can_save(JobId job, std::int32_t machine) const {
     const auto group = static_cast<std::size_t>(holdings_.group_with(machine));
     const Duration notice = workload_.cluster.markets[group].notice;
-    return notice > Duration{} && notice >= job_at(job).saves.takes;
+    return notice > Duration{} && notice >= asked(job).saves.takes;
 }
 
 // Those who cannot save in time lose now what they would lose then, and are moved now.
@@ -62,7 +62,7 @@ void ScheduleRun::tell_those_on(std::int32_t machine) {
     for (const JobId job : jobs_on(machine)) {
         if (can_save(job, machine)) continue;
         live_[job].work->lose(now_, false);
-        ++outcome_.jobs[number_of(job)].losses;
+        ++live_[job].outcome.losses;
         ++hit;
     }
     outcome_.shared_losses += hit > 1 ? 1 : 0;
@@ -81,7 +81,7 @@ void ScheduleRun::lose(std::int32_t machine) {
         ++hit;
         if (has_rounds()) {
             one.work->lose(now_, can_save(job, machine));
-            ++outcome_.jobs[number_of(job)].losses;
+            ++one.outcome.losses;
         }
         stop(job, now_);
     }

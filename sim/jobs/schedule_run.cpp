@@ -15,12 +15,11 @@ ScheduleRun::ScheduleRun(const ScheduledWorkload& workload, schedulers::Schedule
       round_(std::max(workload.round, scheduler.round())),
       live_(workload.jobs.size()),
       machines_(workload.cluster),
-      holdings_(workload, outcome_) {
+      holdings_(workload, sink()),
+      over_(sink(), costs()) {
     INVARIANT(workload.source == nullptr || workload.jobs.empty());
     moves_ = machines_.next_change() < Instant::never();
-    has_budgets_ = std::ranges::any_of(
-        workload.jobs, [](const SharingJob& job) { return job.budget.has_value(); });
-    outcome_.jobs.resize(workload.jobs.size());
+    has_budgets_ = workload.jobs.have_budgets();
 }
 
 ScheduleOutcome ScheduleRun::run() {
@@ -69,7 +68,7 @@ void ScheduleRun::step(bool only_wakes) {
     round_at_ = now_;
     ask_again_ = Instant::never();
     tell_ended();
-    while (next_ < live_.expected() && job_at(next_).arrival <= now_) arrive();
+    while (next_arrival() <= now_) arrive();
     if (live_.count() == 0) return note_ends();
     if (std::exchange(machines_changed_, false)) scheduler_.cluster_changed(facts_);
     decide();
@@ -82,12 +81,17 @@ Instant ScheduleRun::next_instant() {
     if (std::exchange(again_, false)) return now_;
     const Instant change =
         std::min(moves_ ? machines_.next_change() : Instant::never(), next_spent());
-    const Instant arrival = next_ < live_.expected() ? job_at(next_).arrival : Instant::never();
+    const Instant arrival = next_arrival();
     if (has_rounds()) {
         next_round_ = live_.count() > 0 ? round_at_ + round_ : first_round(arrival);
         return std::min(next_round_, change);
     }
     return std::min({arrival, next_of(ends_), ask_again_, change});
+}
+
+Instant ScheduleRun::next_arrival() const {
+    if (next_ == live_.expected()) return Instant::never();
+    return workload_.source != nullptr ? given_.front()->arrival : workload_.jobs.arrival(next_);
 }
 
 // After an arrival that nobody was there to see.
@@ -141,13 +145,19 @@ void ScheduleRun::tell_ended() {
 }
 
 void ScheduleRun::end_of(JobId job, Instant end) {
-    JobOutcome& outcome = outcome_.jobs[number_of(job)];
+    JobOutcome& outcome = live_[job].outcome;
     outcome.failed = live_[job].work->failed();
     if (!outcome.failed) outcome.completion = end;
     outcome_.end = std::max(outcome_.end, end);
     take_away(job, end);
-    live_.close(job);
+    close(job);
     ended_.push_back(job);
+}
+
+// It is over.
+void ScheduleRun::close(JobId job) {
+    over_.over(number_of(job), std::move(live_[job].outcome));
+    live_.close(job);
 }
 
 void ScheduleRun::ask_source() {
@@ -156,17 +166,23 @@ void ScheduleRun::ask_source() {
     for (const JobId job : ended_) ended.push_back(number_of(job));
     for (SharingJob& job : workload_.source->next(now_, ended, live_.count())) {
         job.arrival = now_;
-        given_.push_back(std::move(job));
+        given_.push_back(std::make_unique<const SharingJob>(std::move(job)));
     }
-    live_.expect_jobs(given_.size());
-    outcome_.jobs.resize(given_.size());
-    holdings_.expect_jobs(given_.size());
+    live_.expect_jobs(next_ + given_.size());
+    holdings_.expect_jobs(live_.expected());
 }
 
 void ScheduleRun::arrive() {
-    const SharingJob& job = job_at(next_);
-    const auto id = static_cast<JobId>(next_++);
+    const auto id = static_cast<JobId>(next_);
     live_.open(id);
+    if (workload_.source != nullptr) {
+        live_[id].job = std::move(given_.front());
+        given_.pop_front();
+    } else {
+        live_[id].job = workload_.jobs.made(next_);
+    }
+    ++next_;
+    const SharingJob& job = asked(id);
     JobWork& work = *(live_[id].work = make_work(job, id));
     const Duration service = job.application == nullptr ? work.remaining(now_) : Duration{};
     scheduler_.arrived({id, job.name, job.arrival, job.gpus, service, job.deadline, job.restart,
@@ -188,16 +204,35 @@ BatchLadder* ScheduleRun::ladder_of(const SharingJob& job) {
 
 void ScheduleRun::finish() {
     if (has_rounds()) outcome_.rounds = now_.since_start().raw() / round_.raw();
-    for (std::size_t job = 0; job < live_.expected(); ++job) {
-        const bool is_over =
-            outcome_.jobs[job].is_complete() || !live_.is_live(static_cast<JobId>(job));
-        const bool waits = !is_over || job >= next_;
-        (outcome_.interrupted ? outcome_.jobs[job].failed : outcome_.jobs[job].stuck) |= waits;
+    const auto waits_on = [&](JobOutcome& job) {
+        (outcome_.interrupted ? job.failed : job.stuck) = true;
+    };
+    for (std::size_t job = 0; job < next_; ++job) {
+        const auto id = static_cast<JobId>(job);
+        if (live_.is_live(id)) waits_on(live_[id].outcome);
     }
     for (const JobId job : std::vector(controlled_)) end_controlled(job);
     holdings_.end(now_);
+    for (std::size_t job = 0; job < live_.expected(); ++job) {
+        const auto id = static_cast<JobId>(job);
+        if (live_.is_live(id)) close(id);
+        if (job < next_) continue;
+        JobOutcome never_came;
+        waits_on(never_came);
+        over_.over(job, never_came);
+    }
+    over_.end();
     outcome_.live_most = live_.most();
+    outcome_.waiting_most = over_.waiting_most();
+    outcome_.fleet_cost = holdings_.bills().fleet();
+    outcome_.unused_cost = holdings_.bills().unused();
+    outcome_.machine_time = holdings_.bills().machine_time();
     outcome_.machines_lost = machines_.losses();
+}
+
+OutcomeOrder::CostOf ScheduleRun::costs() const {
+    if (!holdings_.bills().costs_something()) return nullptr;
+    return [this](std::size_t job) { return holdings_.bills().of_job(job); };
 }
 
 ScheduleOutcome run_schedule(const ScheduledWorkload& workload, schedulers::Scheduler& scheduler) {

@@ -25,14 +25,13 @@
 #include <vector>
 
 #include "schedulers/scheduler.hpp"
-#include "sim/jobs/job_work.hpp"
+#include "sim/jobs/job_outcome.hpp"
 #include "sim/jobs/job_world.hpp"
 #include "sim/jobs/schedule_decision.hpp"
 #include "sim/jobs/shared_links.hpp"
+#include "sim/jobs/workload_jobs.hpp"
 
 namespace ukemi::sim {
-
-struct ControlledOutcome;  // controlled_work.hpp
 
 // Jobs that come because of what became of others: at the beginning, and whenever some end.
 class JobSource {
@@ -47,50 +46,28 @@ public:
 
 struct ScheduledWorkload {
     SharedCluster cluster;
-    Duration round;                    // zero: at every event
-    std::span<const SharingJob> jobs;  // in the order of arrival
+    Duration round;  // zero: at every event
+    WorkloadJobs jobs;
     bool keeps_spans = true;
     JobSource* source = nullptr;   // in place of `jobs`
     SharedLinks* links = nullptr;  // of jobs with a LinkedStep
     JobWorld* world = nullptr;     // who runs the jobs; null: their work is computed
     bool keeps_decisions = false;
-    bool keeps_logs = false;  // of what Controllers decide
-};
-
-// A stretch of time in which a job held the same GPUs.
-struct HeldSpan {
-    std::size_t job = 0;
-    Instant begin;
-    Instant end;
-    HeldShare held;
-};
-
-struct JobOutcome {
-    Instant completion = Instant::never();  // never: it was refused, or is not complete
-    bool stuck = false;                     // it waits for machines that never come
-    bool failed = false;                    // it gave up, or the run ended before it did
-    bool out_of_budget = false;             // it was stopped: its budget was spent
-    std::int64_t starts = 0;                // with other GPUs than before
-    Duration held;                          // time in which it had any
-    double gpu_s = 0;                       // that it had, up to its end
-    std::int64_t losses = 0;                // of machines under it
-    GpuTimes gpu_time{};                    // that it had, by cause
-    PhaseGpuTimes phase_time{};             // of it, what transitions took
-    std::shared_ptr<const ControlledOutcome> controlled;  // of a job with a Controller
-    Dollars cost;                                         // of it
-    bool is_complete() const { return completion < Instant::never(); }
-    bool refused() const { return !is_complete() && !stuck && !failed && !out_of_budget; }
+    bool keeps_logs = false;       // of what Controllers decide
+    ScheduleSink* sink = nullptr;  // is told of jobs and spans, in place of the outcome's lists
 };
 
 struct ScheduleOutcome {
-    std::vector<JobOutcome> jobs;
-    std::vector<HeldSpan> spans;            // in the order of their ends, if they are kept
+    std::vector<JobOutcome> jobs;  // without a sink
+    std::vector<HeldSpan> spans;   // the same, if they are kept, in the order of their ends
     std::vector<ScheduleDecision> decided;  // if they are kept
     std::int64_t decisions = 0;
     bool interrupted = false;   // the world was told to end
     std::size_t live_most = 0;  // jobs that had come and were not complete, at once
-    std::int64_t rounds = 0;    // until the last job was complete; 0 without rounds
-    Instant end;                // of the last job
+    // Jobs that were over while one before them was not, at once: whose outcomes were kept.
+    std::size_t waiting_most = 0;
+    std::int64_t rounds = 0;  // until the last job was complete; 0 without rounds
+    Instant end;              // of the last job
     // Of all machines: what they cost, and what of it no job had. The rest is the jobs' to the
     // nano-dollar.
     Dollars fleet_cost;

@@ -113,7 +113,7 @@ void SharedMachines::lose_due(Instant now, Changes& changes) {
     }
 }
 
-MachineBills::MachineBills(const SharedCluster& cluster, std::size_t jobs) : by_job_(jobs) {
+MachineBills::MachineBills(const SharedCluster& cluster, std::size_t jobs) {
     for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
         const MachineGroup& group = cluster.groups[i];
         const GroupMarket market = market_of(cluster, i);
@@ -124,6 +124,7 @@ MachineBills::MachineBills(const SharedCluster& cluster, std::size_t jobs) : by_
         leases_.resize(leases_.size() + static_cast<std::size_t>(group.machines),
                        Lease{false, i, {}, {}});
     }
+    expect_jobs(jobs);
 }
 
 void MachineBills::open(std::int32_t machine, Instant now) {

@@ -84,7 +84,7 @@ public:
     bool is_open(std::int32_t machine) const {
         return leases_[static_cast<std::size_t>(machine)].is_open;
     }
-    void expect_jobs(std::size_t jobs) { by_job_.resize(jobs); }
+    void expect_jobs(std::size_t jobs) { by_job_.resize(costs_something_ ? jobs : 0); }
     bool in_use_only(std::int32_t machine) const {
         return in_use_only_[leases_[static_cast<std::size_t>(machine)].group];
     }
@@ -92,7 +92,7 @@ public:
     Dollars fleet() const { return fleet_; }    // all that was closed
     Dollars unused() const { return unused_; }  // of it
     Duration machine_time() const { return machine_time_; }
-    const std::vector<Dollars>& by_job() const { return by_job_; }
+    Dollars of_job(std::size_t job) const { return by_job_[job]; }  // where it costs something
 
 private:
     struct Lease {

@@ -101,6 +101,38 @@ TEST_CASE("ukemi schedule: a folder of results is run again to the same jobs", "
                Catch::Contains("is of ukemi schedule: ukemi schedule runs it again"));
 }
 
+TEST_CASE("ukemi schedule: rows are those of all runs in their order, and nothing else is left",
+          "[cli][jobs]") {
+    const ScratchFolder scratch;
+    const auto& folder = scratch.path();
+    write_file(folder / "two.json", two_jobs);
+    const std::vector<std::string> asked = {"schedule", "two.json", "--vary",
+                                            "/jobs/1/service=2s,4s,6s"};
+    const auto with = [&](std::initializer_list<std::string> more) {
+        std::vector<std::string> all = asked;
+        all.insert(all.end(), more);
+        return run_ukemi(folder, all);
+    };
+    REQUIRE(with({"--out", "r"}).code == 0);
+    REQUIRE(with({"--csv", "own.csv"}).code == 0);
+    REQUIRE(with({"--out", "both", "--csv", "beside.csv"}).code == 0);
+    const std::string jobs = text_in(folder / "r/jobs.csv");
+    CHECK(text_in(folder / "own.csv") == jobs);
+    CHECK(text_in(folder / "beside.csv") == jobs);
+    CHECK(text_in(folder / "both/spans.csv") == text_in(folder / "r/spans.csv"));
+    const auto rows = csv_rows(folder / "own.csv");
+    REQUIRE(rows.size() == 3 * 2 * 2);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        CAPTURE(i);
+        CHECK(rows[i].at("jobs_1_service_s") == std::to_string(2 * (1 + i / 4)));
+        CHECK(rows[i].at("scheduler") == (i / 2 % 2 == 0 ? "fifo" : "tiresias"));
+        CHECK(rows[i].at("job") == (i % 2 == 0 ? "a" : "b"));
+    }
+    auto left = names_in(folder);
+    std::ranges::sort(left);
+    CHECK(left == std::vector<std::string>{"beside.csv", "both", "own.csv", "r", "two.json"});
+}
+
 TEST_CASE("ukemi schedule: figures of the queue and of who held what", "[cli][jobs]") {
     const ScratchFolder scratch;
     const auto& folder = scratch.path();

@@ -205,7 +205,7 @@ sim::ScheduleOutcome run_shared(const ScratchFolder& scratch, json document,
     if (rounds) document["round"] = "6 min";
     const auto read =
         scenarios::schedule_scenario_from_text(document.dump(), scratch.path() / "shared.json");
-    jobs = read.jobs;
+    jobs = read.jobs.all();
     return sim::run_schedule(read.workload(), *read.schedulers.front());
 }
 
