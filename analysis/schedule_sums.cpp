@@ -114,6 +114,7 @@ void ScheduleSums::add_to_user(const ScheduledJob& one) {
     user.gpu_s += one.outcome->gpu_s;
     user.cost += one.outcome->cost;
     user.late += one.in_time == false ? 1 : 0;
+    user.refused += one.outcome->refused() ? 1 : 0;
     user.out_of_budget += one.outcome->out_of_budget ? 1 : 0;
     if (!one.outcome->is_complete()) return;
     ++user.complete;

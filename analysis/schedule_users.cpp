@@ -27,15 +27,15 @@ std::string schedule_users_csv(std::span<const ScheduledRun> runs) {
     const records::VariedColumns varied{runs};
     std::vector<std::string> columns;
     varied.add_names(columns);
-    columns.insert(columns.end(),
-                   {"seed", "scheduler", "user", "jobs", "complete", "late", "out_of_budget",
-                    "completion_s_mean", "finish_time_ratio_mean", "gpu_h", "cost_usd"});
+    columns.insert(columns.end(), {"seed", "scheduler", "user", "jobs", "complete", "late",
+                                   "refused", "out_of_budget", "completion_s_mean",
+                                   "finish_time_ratio_mean", "gpu_h", "cost_usd"});
     CsvWriter csv(columns);
     for (const ScheduledRun& run : runs) {
         for (const UserSums& user : run.users) {
             varied.add_fields(csv, run.varied);
             csv.add(run.seed).add(run.scheduler).add(user.name).add(user.jobs).add(user.complete);
-            csv.add(user.late).add(user.out_of_budget);
+            csv.add(user.late).add(user.refused).add(user.out_of_budget);
             const auto mean_s = mean_of_users(user.completion_s_sum, user.complete);
             mean_s ? csv.add(*mean_s) : csv.add("");
             const auto ratio = mean_of_users(user.finish_time_ratio_sum, user.ratios);
@@ -58,12 +58,12 @@ std::string schedule_users_table(std::span<const ScheduledRun> runs) {
             if (++rows > rows_most) continue;
             const auto mean_s = mean_of_users(user.completion_s_sum, user.complete);
             const auto ratio = mean_of_users(user.finish_time_ratio_sum, user.ratios);
-            text +=
-                fmt::format("{:<21}{:<14}{:>7}{:>7}{:>7}{:>12}{:>8}{:>11.2f}{:>11.2f}\n",
-                            run.scheduler, user.name.empty() ? "-" : one_line(user.name), user.jobs,
-                            user.complete, user.late, mean_s ? fmt::format("{:.1f}", *mean_s) : "-",
-                            ratio ? fmt::format("{:.3g}", *ratio) : "-", user.gpu_s / 3600,
-                            to_dollars(user.cost));
+            text += fmt::format("{:<21}{:<14}{:>7}{:>7}{:>7}{:>12}{:>8}{:>11.2f}{:>11.2f}\n",
+                                run.scheduler, user.name.empty() ? "-" : one_line(user.name),
+                                user.jobs, user.complete, user.late + user.refused,
+                                mean_s ? fmt::format("{:.1f}", *mean_s) : "-",
+                                ratio ? fmt::format("{:.3g}", *ratio) : "-", user.gpu_s / 3600,
+                                to_dollars(user.cost));
         }
     }
     if (rows > rows_most) text += fmt::format("and {} more (users.csv)\n", rows - rows_most);

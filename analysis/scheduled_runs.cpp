@@ -214,6 +214,7 @@ std::vector<std::string> doubts_about(std::span<const ScheduledRun> runs) {
         if (run.stuck > 0) {
             of_all(run.stuck, "wait for machines that never come, and are in no mean of times");
         }
+        if (run.refused > 0) of_all(run.refused, "were refused, and are in no mean of times");
         if (run.out_of_budget > 0) {
             of_all(run.out_of_budget,
                    "were stopped with their budgets spent, and are in no mean of times");

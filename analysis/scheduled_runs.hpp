@@ -33,6 +33,7 @@ struct UserSums {
     std::int64_t jobs = 0;
     std::int64_t complete = 0;
     std::int64_t late = 0;
+    std::int64_t refused = 0;
     std::int64_t out_of_budget = 0;
     double completion_s_sum = 0;
     double finish_time_ratio_sum = 0;

@@ -8,6 +8,7 @@
 #include "base/input_error.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
+#include "cli/run_options.hpp"
 #include "runtime/prediction.hpp"
 
 namespace ukemi::cli {
@@ -82,7 +83,7 @@ void add_predict(CLI::App& app) {
     options->live.network.add_to(*command);
     command->add_option("--costs", options->costs, "costs measured by `ukemi calibrate`")
         ->required();
-    command->add_option("--out", options->out, "folder for the prediction and the comparison")
+    add_results_option(*command, options->out, "folder for the prediction and the comparison")
         ->required();
     command
         ->add_option("--run", options->settings,

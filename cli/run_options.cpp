@@ -11,8 +11,18 @@ namespace ukemi::cli {
 
 void add_output_options(CLI::App& command, OutputOptions& options, const OutputHelp& help) {
     add_table_options(command, options, help);
-    command.add_option("--out", options.out, help.out)->type_name("FOLDER");
+    add_results_option(command, options.out, help.out)->type_name("FOLDER");
     add_figure_options(command, options.figures);
+}
+
+CLI::Option* add_results_option(CLI::App& command, std::string& folder, const std::string& help) {
+    return command.add_option_function<std::string>(
+        "--out",
+        [&folder](const std::string& given) {
+            folder = given;
+            while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+        },
+        help);
 }
 
 void add_table_options(CLI::App& command, OutputOptions& options, const OutputHelp& help) {

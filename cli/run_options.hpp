@@ -31,6 +31,8 @@ struct OutputHelp {
     const char* out;
 };
 void add_output_options(CLI::App& command, OutputOptions& options, const OutputHelp& help);
+// --out FOLDER alone; without slashes at its end, since other folders are named after it.
+CLI::Option* add_results_option(CLI::App& command, std::string& folder, const std::string& help);
 // For commands that write no folder: all but --out and figures.
 void add_table_options(CLI::App& command, OutputOptions& options, const OutputHelp& help);
 // For commands that write a folder only if --out names it: refuses what means nothing without.

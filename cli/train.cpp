@@ -23,6 +23,7 @@
 #include "base/text_digest.hpp"
 #include "cli/command.hpp"
 #include "cli/notice_options.hpp"
+#include "cli/run_options.hpp"
 #include "cli/train_agents.hpp"
 #include "records/run_json.hpp"
 #include "runtime/calibration.hpp"
@@ -176,6 +177,12 @@ void print_run(const runtime::LiveRun& live, bool as_json, const fs::path& folde
     fmt::print("{}", records::runs_json(std::span(&live.run.result, 1)));
 }
 
+// Whether the last checkpoint has all steps.
+bool has_all_steps(const runtime::LiveRecord& record) {
+    return !record.last_checkpoint.empty() &&
+           (record.steps.empty() || record.last_saved_step > record.steps.back().step);
+}
+
 // How the run ended, where its model is, and how to go on from there.
 void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options) {
     const runtime::LiveRecord& record = live.record;
@@ -199,11 +206,11 @@ void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options)
         return;
     }
     const std::string file = record.last_checkpoint.string();
-    const bool has_all = record.last_saved_step >= done;
+    const bool has_all = has_all_steps(record);
     const std::string what = has_all ? fmt::format("the model is saved, all {} steps of it", done)
                                      : fmt::format("the last checkpoint has {} of {} steps",
                                                    record.last_saved_step, done);
-    const std::string how = finished
+    const std::string how = finished && has_all
                                 ? ""
                                 : fmt::format("; --resume {}{} goes on from it", file,
                                               options.out.empty() ? "" : " with another --out");
@@ -336,7 +343,8 @@ void train(const TrainOptions& options) {
     if (ends_here) end_run(*lease, live_options.folder);
     print_run(live, options.json, folder);
     if (live.failure) std::rethrow_exception(live.failure);
-    if (!live.run.result.finished || !drawn) throw ExitWith{exit_machine_failed};
+    const bool is_done = live.run.result.finished && has_all_steps(live.record);
+    if (!is_done || !drawn) throw ExitWith{exit_machine_failed};
 }
 
 void add_agent_options(CLI::App& command, TrainOptions& options) {
@@ -417,9 +425,9 @@ void add_train(CLI::App& app) {
                         "a checkpoint to go on from, or a run's folder of them: its newest, or, if "
                         "its coordinator was killed and its agents still have its workers "
                         "(--agents), where these stand");
-    command->add_option("--out", options->out,
-                        "folder for results (default: results/<scenario>-<hash>-live, and "
-                        "-from-<checkpoint> if it is resumed); the model is saved beside it");
+    add_results_option(*command, options->out,
+                       "folder for results (default: results/<scenario>-<hash>-live, and "
+                       "-from-<checkpoint> if it is resumed); the model is saved beside it");
     command->add_flag("--force", options->force, "replace results that are there already");
     command->add_flag("--json", options->json, "print the run as JSON instead of the table");
     command->add_flag("--log-events", options->log_events, "also write events.jsonl");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/invariant.hpp"
@@ -93,6 +94,21 @@ Duration tree_over_hosts(const HostLinks& links, const std::vector<std::int32_t>
             at = parent;
         }
         longest = std::max(longest, way);
+    }
+    return longest + longest;
+}
+
+Duration least_over_hosts(const HostLinks& links, std::int32_t workers) {
+    const auto hosts = static_cast<std::size_t>(links.hosts_of(workers));
+    Duration longest;
+    for (std::size_t host = 0; host < hosts; ++host) {
+        std::optional<Duration> shortest;
+        for (std::size_t other = 0; other < hosts; ++other) {
+            if (other == host) continue;
+            const Duration way = time_over(link_of(links, host, other), links.message);
+            shortest = std::min(shortest.value_or(way), way);
+        }
+        longest = std::max(longest, shortest.value_or(Duration{}));
     }
     return longest + longest;
 }

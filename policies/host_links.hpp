@@ -40,5 +40,7 @@ bool goes_by_tree(const HostLinks& links, const Plan& plan, std::int32_t workers
 // What a sum takes; zero with one host. `tree`: the parent of each host (Plan::tree).
 Duration ring_over_hosts(const HostLinks& links, std::int32_t workers);
 Duration tree_over_hosts(const HostLinks& links, const std::vector<std::int32_t>& tree);
+// No tree takes less: each host has an edge, and sums go up and down.
+Duration least_over_hosts(const HostLinks& links, std::int32_t workers);
 
 }  // namespace ukemi::policies

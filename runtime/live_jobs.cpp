@@ -29,6 +29,7 @@ public:
         record_.samples_total = spec_.scenario.job.samples_total;
         record_.samples_done = spec_.samples_before;
         record_.checkpoint = spec_.resume_from;
+        saved_samples_ = spec_.samples_before;
         options_.folder = spec_.folder;
         options_.share = &share_;
         options_.on_progress = [this](const LiveRecord& record) { note(record); };
@@ -95,6 +96,15 @@ public:
     }
     bool runs() const { return thread_.joinable(); }
     bool is_over() const { return over_ < Instant::never(); }
+    void await_step() {
+        const std::lock_guard lock(owner_.news_.mutex);
+        stepped_at_.reset();
+    }
+    // The first step that was committed since then.
+    std::optional<Instant> stepped_at() const {
+        const std::lock_guard lock(owner_.news_.mutex);
+        return stepped_at_;
+    }
     bool failed() const { return is_over() && !record_.failure.empty(); }
     Instant over() const { return over_; }
 
@@ -132,23 +142,44 @@ private:
     // Until it is done, fails or is paused; only then there is more to come.
     bool run_on() {
         options_.resume_from = record_.checkpoint;
-        told_ = 0;
+        told_ = steps_seen_ = 0;
         record_.runs.push_back(run_live(spec_.scenario,
                                         scenarios::told_market(spec_.scenario, "share"),
                                         spec_.policies, spec_.seed, options_));
         const LiveRun& run = record_.runs.back();
         record_.samples_done = run.run.result.samples_done;
         record_.checkpoint = run.record.last_checkpoint;
-        if (run.run.result.finished) return false;
-        if (run.record.stopped == paused_run && !run.failure) return true;
-        record_.failure = run.run.result.unfinished_because;
-        return false;
+        if (!run.record.saved_samples.empty()) saved_samples_ = run.record.saved_samples.back();
+        const bool is_paused = run.record.stopped == paused_run && !run.failure;
+        if (!run.run.result.finished && !is_paused) {
+            record_.failure = run.run.result.unfinished_because;
+            return false;
+        }
+        return goes_on_from_saved() || is_paused;
+    }
+    // If the last steps were not saved, as their workers had died: they are trained again.
+    bool goes_on_from_saved() {
+        if (saved_samples_ >= record_.samples_done) return false;
+        if (++ends_unsaved_ > ends_unsaved_most) {
+            record_.failure = "its model could not be saved";
+            return false;
+        }
+        const std::int64_t lost = record_.samples_done - saved_samples_;
+        record_.samples_done = saved_samples_;
+        const std::lock_guard lock(owner_.news_.mutex);
+        owner_.lines_.push_back(
+            fmt::format("{}: {} samples are trained again: the model that had them was not saved",
+                        record_.name, lost));
+        return true;
     }
     void note(const LiveRecord& record) {
         for (; told_ < record.incidents.size(); ++told_) {
             const std::lock_guard lock(owner_.news_.mutex);
             owner_.lines_.push_back(fmt::format("{}: {}", record_.name, record.incidents[told_]));
         }
+        if (record.steps.size() == std::exchange(steps_seen_, record.steps.size())) return;
+        const std::lock_guard lock(owner_.news_.mutex);
+        if (!stepped_at_) stepped_at_ = owner_.clock_.now();
     }
 
     LiveJobSpec spec_;
@@ -161,6 +192,11 @@ private:
     bool in_stint_ = false;
     Instant over_ = Instant::never();
     std::size_t told_ = 0;  // of the run's incidents
+    std::size_t steps_seen_ = 0;
+    std::optional<Instant> stepped_at_;  // under the mutex of news
+    std::int64_t saved_samples_ = 0;     // that the checkpoint holds
+    int ends_unsaved_ = 0;
+    static constexpr int ends_unsaved_most = 10;
     std::optional<Instant> ended_at_;
     std::thread thread_;
 };
@@ -221,7 +257,7 @@ public:
         gpus_ = gpus_in(held);
         spent_ = {};
         samples_at_hold_ = job_.samples();
-        steps_since_ = false;
+        job_.await_step();
         job_.want(now, gpus_);
     }
     Instant advance(Instant now) override { return noticed(job_.over(), now); }
@@ -248,21 +284,24 @@ private:
     double share_left() const {
         return static_cast<double>(job_.samples_left()) / static_cast<double>(whole_samples());
     }
-    // Since it was last asked: a start until it was seen to have made a step.
+    // Since it was last asked: a start until it had made a step.
     void settle(Instant now) {
-        const Duration time = now - at_;
-        at_ = now;
+        const Instant since = std::exchange(at_, now);
         if (gpus_ == 0) return;
-        const auto cause = steps_since_ ? records::Cause::useful : records::Cause::transition;
-        const Int128 gpu_time = static_cast<Int128>(time.raw()) * gpus_;
-        spent_.by_cause[static_cast<std::size_t>(cause)] += gpu_time;
-        if (!steps_since_) spent_.by_phase[0] += gpu_time;  // a start as a whole
-        steps_since_ = job_.samples() > samples_at_hold_;
+        const Instant begun = std::clamp(job_.stepped_at().value_or(now), since, now);
+        const auto add = [&](Int128& sum, Duration time) {
+            sum += static_cast<Int128>(time.raw()) * gpus_;
+        };
+        const auto of = [&](records::Cause cause) -> Int128& {
+            return spent_.by_cause[static_cast<std::size_t>(cause)];
+        };
+        add(of(records::Cause::transition), begun - since);
+        add(spent_.by_phase[0], begun - since);  // a start as a whole
+        add(of(records::Cause::useful), now - begun);
     }
 
     std::int32_t gpus_ = 0;
     std::int64_t samples_at_hold_ = 0;
-    bool steps_since_ = false;
     Instant at_;
     sim::SpentTimes spent_;
 };
@@ -283,12 +322,18 @@ std::unique_ptr<sim::JobWork> LiveJobs::arrived(std::size_t number, const sim::S
     return std::make_unique<TimedWork>(*jobs_.back());
 }
 
-std::optional<Instant> LiveJobs::wait(Instant next) {
+sim::WorldMoment LiveJobs::wait(Instant next) {
     const std::optional<Instant> reached = options_.paced ? wait_paced(next) : wait_for_clock(next);
-    if (!reached) end_all();
+    if (reached) {
+        tell();
+        reached_ = *reached;
+        return {reached_};
+    }
+    const Instant stopped = options_.paced ? reached_ : clock_.now();
+    end_all();
+    for (const auto& job : jobs_) job->close_stint(stopped);
     tell();
-    if (reached) reached_ = *reached;
-    return reached;
+    return {stopped, true};
 }
 
 // Until it is so; false if the run is told to end.

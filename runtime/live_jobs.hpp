@@ -69,7 +69,7 @@ public:
     LiveJobs& operator=(const LiveJobs&) = delete;
 
     std::unique_ptr<sim::JobWork> arrived(std::size_t number, const sim::SharingJob& job) override;
-    std::optional<Instant> wait(Instant next) override;
+    sim::WorldMoment wait(Instant next) override;
 
     const LiveJobRecord& record(std::size_t number) const;  // of a job that is over
     std::vector<LiveJobRecord> take_records();              // of all that came; once, at the end

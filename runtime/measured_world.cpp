@@ -59,9 +59,9 @@ std::unique_ptr<sim::JobWork> MeasuredWorld::arrived(std::size_t number,
 }
 
 // As without a world.
-std::optional<Instant> MeasuredWorld::wait(Instant next) {
+sim::WorldMoment MeasuredWorld::wait(Instant next) {
     INVARIANT(next < Instant::never());
-    return next;
+    return {next};
 }
 
 }  // namespace ukemi::runtime

@@ -15,7 +15,7 @@ public:
     explicit MeasuredWorld(std::span<const sim::SharingJob> measured) : measured_(measured) {}
 
     std::unique_ptr<sim::JobWork> arrived(std::size_t number, const sim::SharingJob& job) override;
-    std::optional<Instant> wait(Instant next) override;
+    sim::WorldMoment wait(Instant next) override;
 
 private:
     std::span<const sim::SharingJob> measured_;

@@ -1,6 +1,10 @@
 #include "scenarios/optimum/job_terms.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "policies/host_links.hpp"
 
 namespace ukemi::scenarios {
 
@@ -39,11 +43,31 @@ Changes changes_of(const sim::JobSpec& job) {
     return changes;
 }
 
+namespace {
+
+// As if sums took no longer than over the best tree that there could be.
+void sum_by_least(const sim::JobSpec& job, policies::JobProfile& profile) {
+    const policies::HostLinks links = std::exchange(profile.links, {});
+    std::vector<policies::ThroughputPoint> points;
+    for (std::int32_t workers = 1; workers <= job.instances_max; ++workers) {
+        const Duration step = policies::time_for(rate_of(profile, job.plan, workers), 1);
+        const Duration ring = policies::ring_over_hosts(links, workers);
+        const Duration saved =
+            std::max(ring - policies::least_over_hosts(links, workers), Duration{});
+        // A step was rounded up.
+        points.push_back({workers, {1, std::max(step - saved - nanoseconds(1), nanoseconds(1))}});
+    }
+    profile.throughput = std::move(points);
+}
+
+}  // namespace
+
 std::optional<policies::JobProfile> fastest_profile(const sim::JobSpec& job) {
     policies::JobProfile profile = job.profile;
     if (job.learning || !profile.learner_speeds.empty()) return std::nullopt;
     if (!profile.pipelines.empty()) return std::nullopt;  // a Plan may have another depth
     profile.communication.clear();
+    if (profile.links.known()) sum_by_least(job, profile);
     if (!profile.step_time) return profile;
     policies::StepTime& step = *profile.step_time;
     if (!step.learner_speeds.empty() || !step.codecs.empty() || !step.exchanges.empty()) {

@@ -23,6 +23,7 @@ policies::LinkView read_way(ConfigReader& config) {
     policies::LinkView link;
     link.round_trip = bounded_duration(config, "round_trip", Duration{}, step_longest);
     link.bytes_per_second = config.bandwidth("bandwidth").raw();
+    if (!(link.bytes_per_second > 0)) config.fail("bandwidth", "expected more than nothing");
     return link;
 }
 
@@ -54,6 +55,20 @@ std::vector<policies::LinkView> read_ways(ConfigReader& config, std::int32_t hos
     return links;
 }
 
+// A step has the ring in it.
+void expect_shorter_rings(ConfigReader& config, const Scenario& scenario) {
+    const policies::JobProfile& profile = scenario.job.profile;
+    for (std::int32_t workers = 2; workers <= scenario.job.instances_max; ++workers) {
+        const Duration ring = policies::ring_over_hosts(profile.links, workers);
+        const Duration step =
+            policies::time_for(policies::rate_of(profile, scenario.job.plan, workers), 1);
+        if (ring < step || ring == Duration{}) continue;
+        config.fail("", fmt::format("a ring of {} workers takes {:.6g} s over these links, and a "
+                                    "step, which has it in it, {:.6g} s",
+                                    workers, to_seconds(ring), to_seconds(step)));
+    }
+}
+
 }  // namespace
 
 void read_links(ConfigReader& job, Scenario& scenario) {
@@ -63,7 +78,8 @@ void read_links(ConfigReader& job, Scenario& scenario) {
         if (!job.has(key)) continue;
         config->fail("", fmt::format("stands beside \"{}\": expected one of them", key));
     }
-    policies::HostLinks& links = scenario.job.profile.links;
+    policies::JobProfile& profile = scenario.job.profile;
+    policies::HostLinks& links = profile.links;
     links.message = config->bytes("message");
     if (links.message.raw() < 1) config->fail("message", "expected at least 1 B");
     links.workers_per_host =
@@ -77,6 +93,7 @@ void read_links(ConfigReader& job, Scenario& scenario) {
     scenario.links_of_costs = !scenario.costs.empty() && !config->has("round_trip");
     if (!scenario.links_of_costs) links.links = read_ways(*config, hosts);
     config->finish();
+    if (!profile.throughput.empty()) expect_shorter_rings(*config, scenario);
 }
 
 std::vector<policies::LinkView> measured_links(const LiveCosts& costs, const Scenario& scenario,

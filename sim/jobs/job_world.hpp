@@ -4,11 +4,15 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 
 #include "sim/jobs/job_work.hpp"
 
 namespace ukemi::sim {
+
+struct WorldMoment {
+    Instant at;
+    bool told_to_end = false;  // there and then: nothing happens after it
+};
 
 class JobWorld {
 public:
@@ -17,9 +21,9 @@ public:
     // it says of itself follows as it happens.
     virtual std::unique_ptr<JobWork> arrived(std::size_t number, const SharingJob& job) = 0;
     // All that was decided at one instant has been ordered. Waits until `next` (which may be
-    // never()), or until some job is over, and says which moment that was; nothing if the run is
-    // told to end.
-    virtual std::optional<Instant> wait(Instant next) = 0;
+    // never()), until some job is over or until the run is told to end, and says which moment that
+    // was.
+    virtual WorldMoment wait(Instant next) = 0;
 };
 
 }  // namespace ukemi::sim

@@ -51,9 +51,11 @@ ScheduleOutcome ScheduleRun::run() {
 // Nothing if there is none, or if the world is told to end.
 std::optional<Instant> ScheduleRun::next_moment(Instant next) {
     if (workload_.world != nullptr) {
-        const std::optional<Instant> reached = workload_.world->wait(next);
-        outcome_.interrupted = !reached;
-        return reached;
+        const WorldMoment reached = workload_.world->wait(next);
+        outcome_.interrupted = reached.told_to_end;
+        if (!reached.told_to_end) return reached.at;
+        now_ = std::max(now_, reached.at);
+        return std::nullopt;
     }
     INVARIANT(moves_ || !controlled_.empty() || next < Instant::never());  // else nobody is asked
     return next < Instant::never() ? std::optional(next) : std::nullopt;
@@ -209,7 +211,9 @@ void ScheduleRun::finish() {
     };
     for (std::size_t job = 0; job < next_; ++job) {
         const auto id = static_cast<JobId>(job);
-        if (live_.is_live(id)) waits_on(live_[id].outcome);
+        if (!live_.is_live(id)) continue;
+        if (outcome_.interrupted) take_away(id, now_);
+        waits_on(live_[id].outcome);
     }
     for (const JobId job : std::vector(controlled_)) end_controlled(job);
     holdings_.end(now_);

@@ -207,7 +207,8 @@ TEST_CASE("ukemi search --live: the simulated run's promotions and winner", "[cl
         all.insert(all.end(), more.begin(), more.end());
         return run_ukemi(scratch.path(), all);
     };
-    const Ran ran = searched({"--live", "--paced", "--out", "r"});
+    const Ran ran = searched({"--live", "--paced", "--out", "r/"});
+    CHECK(fs::is_directory(scratch.path() / "r-checkpoints"));
     CAPTURE(ran.err);
     REQUIRE(ran.code == 0);
     REQUIRE(searched({"--out", "s"}).code == 0);

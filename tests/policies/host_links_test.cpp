@@ -60,6 +60,12 @@ TEST_CASE("links between hosts: a tree takes its longest way, up and down", "[ho
     CHECK(tree_over_hosts(links, {0, 0, 0, 0}) == milliseconds(16));
     CHECK(tree_over_hosts(links, {0, 0, 1, 2}) == milliseconds(48));
     CHECK(tree_over_hosts(links, {0, 0, 0, 1}) == milliseconds(82));
+    CHECK(least_over_hosts(links, 4) == milliseconds(16));
+    // No tree leaves host 3 out, whatever its way there.
+    for (const std::int32_t host : {0, 2}) link_of(links, host, 3).round_trip = milliseconds(30);
+    CHECK(least_over_hosts(links, 4) == milliseconds(36));
+    CHECK(least_over_hosts(links, 3) == milliseconds(16));
+    CHECK(least_over_hosts(links, 1) == Duration{});
 }
 
 TEST_CASE("links between hosts: workers fill hosts in order", "[host_links]") {

@@ -180,6 +180,13 @@ TEST_CASE("live jobs: by the clock, one after the other", "[live][jobs]") {
         require_whole(rig.records[i]);
         CHECK(live.jobs[i].completion > before);
         before = live.jobs[i].completion;
+        // From its first step on it computes.
+        const sim::GpuTimes& times = live.jobs[i].gpu_time;
+        const Int128 starting = times[static_cast<std::size_t>(records::Cause::transition)];
+        const Int128 useful = times[static_cast<std::size_t>(records::Cause::useful)];
+        CHECK(starting > 0);
+        CHECK(useful > 0);
+        CHECK(starting + useful == static_cast<Int128>(live.jobs[i].held.raw()) * 2);
         const auto one = runtime::measured_job(again.jobs[i], rig.records[i]);
         REQUIRE(one);
         measured.push_back(*one);
@@ -229,6 +236,22 @@ TEST_CASE("live jobs: workers that die again and again end their job, and say wh
     CHECK_THAT(said.front(), Catch::Contains("a: ") && Catch::Contains("killed by signal 9"));
 }
 
+TEST_CASE("live jobs: one whose model cannot be saved is not done", "[live][jobs]") {
+    Rig rig(R"([{"name": "a", "gpus": 1, "samples": 160}])", R"("name": "fifo")");
+    rig.options.paced = GENERATE(true, false);
+    std::vector<std::string> said;
+    rig.options.say = [&](const std::string& line) { said.push_back(line); };
+    const sim::ScheduleOutcome live =
+        rig.live(nullptr, [](runtime::LiveJobSpec& spec) { remove_all(spec.folder); });
+    CHECK(live.jobs[0].failed);
+    CHECK(rig.records[0].failure == "its model could not be saved");
+    CHECK(rig.records[0].runs.size() > 1);
+    const std::string again =
+        "a: 160 samples are trained again: the model that had them was not "
+        "saved";
+    CHECK(std::ranges::find(said, again) != said.end());
+}
+
 namespace {
 
 // Another scheduler that has the run told to stop at its second decision.
@@ -263,6 +286,7 @@ TEST_CASE("live jobs: told to stop, all save what they have", "[live][jobs]") {
     CHECK(live.interrupted);
     CHECK(live.jobs[0].failed);
     CHECK(live.jobs[2].failed);  // which had not even come
+    CHECK(live.jobs[0].held > Duration{});
     const runtime::LiveJobRecord& wide = rig.records.at(0);
     REQUIRE(wide.runs.size() == 1);
     CHECK(wide.failure == "told to stop");

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/optimum/optimum.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {
@@ -33,6 +34,11 @@ TEST_CASE("links scenario: a tree that crosses once is as much faster as its way
     const Duration once = 2 * (milliseconds(1) + milliseconds(10 + 80) + 2 * milliseconds(8));
     const Duration step = milliseconds(1'200) - around + once;
     CHECK(tree.result.duration == 10 * milliseconds(1'200) + 9'990 * step);  // then it is asked
+    // What is called the least that anybody pays is less, with spot, too.
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
+    const auto least = scenarios::optimum_of(market.data, scenarios::job_on(scenario, market.data));
+    CHECK(least.kind == scenarios::OptimumKind::bound);
+    CHECK(least.cost <= run_of(scenario, "latency_tree+spot_only").result.cost);
 }
 
 TEST_CASE("links scenario: what it says is read, and what it lacks is named", "[scenario]") {
@@ -65,6 +71,12 @@ TEST_CASE("links scenario: what it says is read, and what it lacks is named", "[
                              "between": [{"host": 2, "other": 2, "round_trip": "1 s",
                              "bandwidth": "1 B/s"}]})"),
                Catch::Contains("/job/links/between/0/other: expected more than"));
+    CHECK_THAT(complaint(R"({"message": "1 MB", "round_trip": "4 ms", "bandwidth": "0 Gbit/s"})"),
+               Catch::Contains("/job/links/bandwidth: expected more than nothing"));
+    // A step of three takes nine seconds; each of four rounds a third of the message.
+    CHECK_THAT(complaint(R"({"message": "3 MB", "round_trip": "0 s", "bandwidth": "400 KB/s"})"),
+               Catch::Contains("at /job/links: a ring of 3 workers takes 10 s over these links, "
+                               "and a step, which has it in it, 9 s"));
     CHECK_THAT(complaint(R"({"message": "1 MB"})", R"(, "communication": {"ring": "1 ms"})"),
                Catch::Contains(R"(at /job/links: stands beside "communication")"));
     // A step of such a job is a nanosecond of work: no sum is part of it.
