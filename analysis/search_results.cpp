@@ -85,9 +85,12 @@ constexpr std::array columns_of_searches = {
     SearchColumn{"gpu_h", RunColumnKind::real,
                  [](const SearchedRun& run) -> RunValue { return run.outcome.gpu_s / 3600; }},
     SearchColumn{"full_gpu_h", RunColumnKind::real,
-                 [](const SearchedRun& run) -> RunValue { return run.outcome.full_gpu_s / 3600; }},
+                 [](const SearchedRun& run) -> RunValue {
+                     const auto s = run.outcome.full_gpu_s;
+                     return s ? RunValue(*s / 3600) : RunValue();
+                 }},
     SearchColumn{"gpu_share", RunColumnKind::real,
-                 [](const SearchedRun& run) -> RunValue { return run.gpu_share(); }},
+                 [](const SearchedRun& run) { return value_or_nothing(run.gpu_share()); }},
     SearchColumn{"full_winner", RunColumnKind::integer, of_full<&sim::FullComparison::winner>},
     SearchColumn{"full_metric", RunColumnKind::real, of_full<&sim::FullComparison::metric>},
     SearchColumn{"same_winner", RunColumnKind::flag, of_full<&sim::FullComparison::same_winner>},
@@ -158,10 +161,10 @@ std::string settings_in_words(const SearchedRun& run) {
 
 std::string row_of(const GroupedRuns& groups, const GroupMeans& group, const SearchedRun& first) {
     const auto mean = [&](std::string_view column) { return mean_of(groups, group, column).mean; };
-    std::string row =
-        fmt::format("{:<20}{:>7}{:>8}{:>10.4f}{:>14.2f}{:>9.2f}{:>8.1f}", group.policy,
-                    mean_count(mean("trials")), mean_count(mean("pieces")), mean("metric"),
-                    mean("makespan_s") / 3600, mean("gpu_h"), 100 * mean("gpu_share"));
+    std::string row = fmt::format(
+        "{:<20}{:>7}{:>8}{:>10.4f}{:>14.2f}{:>9.2f}{:>8}", group.policy, mean_count(mean("trials")),
+        mean_count(mean("pieces")), mean("metric"), mean("makespan_s") / 3600, mean("gpu_h"),
+        first.gpu_share() ? fmt::format("{:.1f}", 100 * mean("gpu_share")) : "-");
     const auto runs = static_cast<double>(group.outcome.runs);
     if (first.full) {
         row += fmt::format("{:>8} of {}{:>8}", std::round(mean("same_winner") * runs),

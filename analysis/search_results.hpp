@@ -28,7 +28,11 @@ struct SearchedRun {
     sim::SearchOutcome outcome;
     std::optional<sim::FullComparison> full;  // if it was asked for
     double makespan_s() const { return to_seconds(outcome.schedule.end.since_start()); }
-    double gpu_share() const { return outcome.gpu_s / outcome.full_gpu_s; }
+    // Of what training all in full takes; nothing for real trials, of which nobody knows that.
+    std::optional<double> gpu_share() const {
+        if (!outcome.full_gpu_s) return std::nullopt;
+        return outcome.gpu_s / *outcome.full_gpu_s;
+    }
     const sim::SearchedTrial& winner() const { return outcome.trials[outcome.winner]; }
 
     std::string outcome_hash;  // of every piece and of what became of it

@@ -312,6 +312,11 @@ void schedule_live(const std::function<scenarios::ScheduleScenario()>& read,
         fmt::print("{}", analysis::schedules_table(scenario, runs, document.baseline));
         if (!outcome.forecasts.empty()) fmt::print("{}", forecasts_table(outcome));
         if (outcome.recomputed) fmt::print("{}", alike_text(outcome));
+        if (!outcome.recomputed && all_done) {
+            fmt::print(
+                "\nnot compared with a simulation: a job has made no whole step by which its "
+                "speed would be known\n");
+        }
     }
     if (csv.is_wanted()) csv.write(analysis::scheduled_jobs_csv(runs));
     say_results(output, folder.path(), figures);

@@ -131,6 +131,13 @@ std::unique_ptr<runtime::RunLease> lend(const TrainOptions& options, std::uint64
     claim.job = job;
     claim.goes_on = fs::is_directory(options.resume);
     claim.address = options.agents;
+    if (!claim.goes_on && !options.force && runtime::last_journal(live.folder)) {
+        throw InputError(live.folder.string(), "",
+                         fmt::format("has the journal of a run that has not ended, whose workers "
+                                     "may still train: --resume {} goes on with it, --force "
+                                     "begins anew",
+                                     live.folder.string()));
+    }
     std::unique_ptr<runtime::RunLease> lease;
     if (options.rendezvous.empty()) {
         lease = std::make_unique<runtime::FolderLease>(live.folder, claim);

@@ -173,7 +173,10 @@ SearchOutcome run_search(const SearchCluster& where, LearnedTrials& learned, Sea
     outcome.restarts -= static_cast<std::int64_t>(outcome.trials.size());
     for (std::size_t i = 0; i < outcome.trials.size(); ++i) {
         LearnedTrial& trial = on_grid ? learned.on_grid(i) : learned.drawn(i);
-        outcome.full_gpu_s += full_gpu_s(trial, terms.units, where.restart);
+        if (where.world == nullptr) {
+            outcome.full_gpu_s =
+                outcome.full_gpu_s.value_or(0) + full_gpu_s(trial, terms.units, where.restart);
+        }
         const SearchedTrial& one = outcome.trials[i];
         const SearchedTrial& best = outcome.trials[outcome.winner];
         const bool farther = one.units > best.units;

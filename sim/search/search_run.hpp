@@ -48,7 +48,8 @@ struct SearchOutcome {
     std::size_t winner = 0;  // of those that trained farthest the best; of equals the first
     bool anything() const { return trials[winner].units > 0; }  // else no piece came to its end
     double gpu_s = 0;                                           // of all pieces
-    double full_gpu_s = 0;      // that it takes to train each trial to its end, on what it asks for
+    // That it takes to train each trial to its end, on what it asks for; of simulated ones.
+    std::optional<double> full_gpu_s;
     std::int64_t restarts = 0;  // of pieces: starts beyond the first
 };
 
