@@ -58,7 +58,8 @@ std::vector<policies::LinkView> read_ways(ConfigReader& config, std::int32_t hos
 // A step has the ring in it.
 void expect_shorter_rings(ConfigReader& config, const Scenario& scenario) {
     const policies::JobProfile& profile = scenario.job.profile;
-    for (std::int32_t workers = 2; workers <= scenario.job.instances_max; ++workers) {
+    const std::int32_t fewest = std::max(scenario.job.workers_min, 2);
+    for (std::int32_t workers = fewest; workers <= scenario.job.instances_max; ++workers) {
         const Duration ring = policies::ring_over_hosts(profile.links, workers);
         const Duration step =
             policies::time_for(policies::rate_of(profile, scenario.job.plan, workers), 1);
