@@ -155,11 +155,10 @@ private:
             record_.failure = run.run.result.unfinished_because;
             return false;
         }
-        return goes_on_from_saved() || is_paused;
+        return saved_samples_ < record_.samples_done ? goes_on_from_saved() : is_paused;
     }
-    // If the last steps were not saved, as their workers had died: they are trained again.
+    // The last steps were not saved, as their workers had died: they are trained again.
     bool goes_on_from_saved() {
-        if (saved_samples_ >= record_.samples_done) return false;
         if (++ends_unsaved_ > ends_unsaved_most) {
             record_.failure = "its model could not be saved";
             return false;
@@ -256,7 +255,6 @@ public:
         settle(now);
         gpus_ = gpus_in(held);
         spent_ = {};
-        samples_at_hold_ = job_.samples();
         job_.await_step();
         job_.want(now, gpus_);
     }
@@ -272,9 +270,7 @@ public:
     Int128 work_left(Instant) const override { return left_of(job_.whole_work); }
     double steps_left(Instant now) const override { return model_->steps_left(now) * share_left(); }
     double pace_left(Instant now) const override { return model_->pace_left(now) * share_left(); }
-    bool starting(Instant) const override {
-        return gpus_ > 0 && job_.samples() == samples_at_hold_;
-    }
+    bool starting(Instant) const override { return gpus_ > 0 && !job_.stepped_at(); }
 
 private:
     std::int64_t whole_samples() const {
@@ -301,7 +297,6 @@ private:
     }
 
     std::int32_t gpus_ = 0;
-    std::int64_t samples_at_hold_ = 0;
     Instant at_;
     sim::SpentTimes spent_;
 };
