@@ -83,6 +83,13 @@ SocketAddress SocketAddress::of_socket(int socket) {
     return address;
 }
 
+std::string SocketAddress::host_at_other_end(int socket) {
+    SocketAddress address;
+    address.size_ = sizeof address.storage_;
+    auto* const there = reinterpret_cast<sockaddr*>(&address.storage_);
+    return ::getpeername(socket, there, &address.size_) == 0 ? address.host() : std::string();
+}
+
 std::string SocketAddress::host() const {
     std::array<char, INET6_ADDRSTRLEN> text{};
     const auto four = read_as<sockaddr_in>(storage_);

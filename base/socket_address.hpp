@@ -22,6 +22,8 @@ public:
     static std::optional<SocketAddress> of_text(std::string_view text);
     // Of this end of a socket. Throws std::system_error for what is no socket of the internet.
     static SocketAddress of_socket(int socket);
+    // Empty if that one is gone.
+    static std::string host_at_other_end(int socket);
 
     std::string host() const;
     std::string text() const;

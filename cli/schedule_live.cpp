@@ -77,9 +77,9 @@ void expect_jobs(const scenarios::ScheduleScenario& scenario) {
 struct JobForecast {
     const analysis::ScheduledJob* live = nullptr;
     double completion_s = 0;
-    double predicted_s = 0;   // simulated before, with what the scenario says
-    double naive_s = 0;       // as if nobody else were there, and starts took no time
-    double recomputed_s = 0;  // simulated afterwards, with what was measured
+    double predicted_s = 0;  // simulated before, with what the scenario says
+    double naive_s = 0;      // as if nobody else were there, and starts took no time
+    std::optional<double> recomputed_s = {};  // simulated afterwards, with what was measured
 };
 
 double error_in_percent(double guess_s, double truth_s) { return 100 * (guess_s / truth_s - 1); }
@@ -87,16 +87,15 @@ double error_in_percent(double guess_s, double truth_s) { return 100 * (guess_s 
 struct LiveOutcome {
     analysis::ScheduledRun live;
     analysis::ScheduledRun predicted;
-    std::optional<analysis::ScheduledRun> recomputed;  // of a run in which all jobs ended
+    std::optional<analysis::ScheduledRun> recomputed;  // unless time is the scenario's
     std::vector<runtime::LiveJobRecord> records;
-    std::vector<JobForecast> forecasts;  // of jobs that ended, if all did
+    std::vector<JobForecast> forecasts;  // of jobs that ended, if there is a compared()
     bool paced = false;
-    // With which decisions it is compared, and how many from the first on were the same.
-    const analysis::ScheduledRun& simulated() const {
-        return paced || !recomputed ? predicted : *recomputed;
-    }
-    std::size_t alike() const {
-        return sim::alike_from_first(live.outcome.decided, simulated().outcome.decided);
+    bool all_done = false;
+    // With which decisions it is compared; nothing if a job did not end.
+    const analysis::ScheduledRun* compared() const {
+        if (paced) return all_done ? &predicted : nullptr;
+        return recomputed ? &*recomputed : nullptr;
     }
 };
 
@@ -115,11 +114,12 @@ std::vector<JobForecast> forecasts_of(const LiveOutcome& outcome) {
     for (std::size_t i = 0; i < outcome.live.jobs.size(); ++i) {
         const analysis::ScheduledJob& job = outcome.live.jobs[i];
         const analysis::ScheduledJob& predicted = outcome.predicted.jobs[i];
-        const analysis::ScheduledJob& again = outcome.recomputed->jobs[i];
         if (!job.outcome->is_complete()) continue;
         JobForecast one{&job, to_seconds(job.completion_time)};
         one.predicted_s = to_seconds(predicted.completion_time);
-        one.recomputed_s = to_seconds(again.completion_time);
+        if (outcome.recomputed) {
+            one.recomputed_s = to_seconds(outcome.recomputed->jobs[i].completion_time);
+        }
         const auto row = static_cast<std::size_t>(job.job->gpus);
         one.naive_s =
             to_seconds(job.job->service) * 1e6 / static_cast<double>(job.job->speeds[row]);
@@ -128,49 +128,72 @@ std::vector<JobForecast> forecasts_of(const LiveOutcome& outcome) {
     return all;
 }
 
-std::string forecasts_csv(const std::vector<JobForecast>& forecasts) {
-    CsvWriter csv({"job", "completion_s", "predicted_s", "naive_s", "recomputed_s",
-                   "predicted_error_percent", "naive_error_percent", "recomputed_error_percent"});
-    for (const JobForecast& one : forecasts) {
+std::string forecasts_csv(const LiveOutcome& outcome) {
+    std::vector<std::string> header{"job",
+                                    "completion_s",
+                                    "predicted_s",
+                                    "naive_s",
+                                    "predicted_error_percent",
+                                    "naive_error_percent"};
+    if (outcome.recomputed) {
+        header.insert(header.end(), {"recomputed_s", "recomputed_error_percent"});
+    }
+    CsvWriter csv(header);
+    for (const JobForecast& one : outcome.forecasts) {
         csv.add(one.live->job->name).add(one.completion_s).add(one.predicted_s).add(one.naive_s);
-        csv.add(one.recomputed_s).add(error_in_percent(one.predicted_s, one.completion_s));
+        csv.add(error_in_percent(one.predicted_s, one.completion_s));
         csv.add(error_in_percent(one.naive_s, one.completion_s));
-        csv.add(error_in_percent(one.recomputed_s, one.completion_s)).end_row();
+        if (one.recomputed_s) {
+            csv.add(*one.recomputed_s).add(error_in_percent(*one.recomputed_s, one.completion_s));
+        }
+        csv.end_row();
     }
     return csv.text();
 }
 
 std::string forecasts_table(const LiveOutcome& outcome) {
-    std::string text = fmt::format("\n{:<16}{:>12}{:>12}{:>8}{:>12}{:>8}{:>14}{:>8}\n", "job",
-                                   "live (s)", "predicted", "%", "naive", "%", "recomputed", "%");
+    std::string text = fmt::format("\n{:<16}{:>12}{:>12}{:>8}{:>12}{:>8}", "job", "live (s)",
+                                   "predicted", "%", "naive", "%");
+    if (outcome.recomputed) text += fmt::format("{:>14}{:>8}", "recomputed", "%");
+    text += "\n";
     for (const JobForecast& one : outcome.forecasts) {
-        text +=
-            fmt::format("{:<16}{:>12.2f}{:>12.2f}{:>+8.1f}{:>12.2f}{:>+8.1f}{:>14.2f}{:>+8.1f}\n",
-                        one_line(one.live->job->name), one.completion_s, one.predicted_s,
-                        error_in_percent(one.predicted_s, one.completion_s), one.naive_s,
-                        error_in_percent(one.naive_s, one.completion_s), one.recomputed_s,
-                        error_in_percent(one.recomputed_s, one.completion_s));
+        text += fmt::format("{:<16}{:>12.2f}{:>12.2f}{:>+8.1f}{:>12.2f}{:>+8.1f}",
+                            one_line(one.live->job->name), one.completion_s, one.predicted_s,
+                            error_in_percent(one.predicted_s, one.completion_s), one.naive_s,
+                            error_in_percent(one.naive_s, one.completion_s));
+        if (one.recomputed_s) {
+            text += fmt::format("{:>14.2f}{:>+8.1f}", *one.recomputed_s,
+                                error_in_percent(*one.recomputed_s, one.completion_s));
+        }
+        text += "\n";
     }
-    return text +
-           "\nFrom arrival to end: as it was; as simulated before, with what the scenario says; as "
-           "if nobody\nelse were there; as simulated afterwards, with the speeds and starts that "
-           "were measured.\n";
+    text += outcome.paced
+                ? "\nFrom arrival to end: as it was, in the scenario's time; as simulated before; "
+                : "\nFrom arrival to end: as it was; as simulated before, with what the scenario "
+                  "says; ";
+    text += "as if nobody\nelse were there";
+    if (outcome.recomputed) {
+        text += "; as simulated afterwards, with the speeds and starts that were measured";
+    }
+    return text + ".\n";
 }
 
 std::string alike_text(const LiveOutcome& outcome) {
-    const std::size_t all =
-        std::max(outcome.live.outcome.decided.size(), outcome.simulated().outcome.decided.size());
-    return fmt::format("decisions: {} of {} as in the simulated run with {}\n", outcome.alike(),
-                       all, outcome.paced ? "the scenario's steps" : "what was measured");
+    const auto& decided = outcome.live.outcome.decided;
+    const auto& expected = outcome.compared()->outcome.decided;
+    return fmt::format("decisions: {} of {} as in the simulated run with {}\n",
+                       sim::alike_from_first(decided, expected),
+                       std::max(decided.size(), expected.size()),
+                       outcome.paced ? "the scenario's steps" : "what was measured");
 }
 
 analysis::MoreFiles live_files(const LiveOutcome& outcome) {
     analysis::MoreFiles files = {{"decisions.csv", analysis::decisions_csv(outcome.live)}};
     if (!outcome.forecasts.empty()) {
-        files.emplace_back("forecasts.csv", forecasts_csv(outcome.forecasts));
+        files.emplace_back("forecasts.csv", forecasts_csv(outcome));
     }
-    if (outcome.recomputed) {
-        files.emplace_back("simulated_decisions.csv", analysis::decisions_csv(outcome.simulated()));
+    if (outcome.compared() != nullptr) {
+        files.emplace_back("simulated_decisions.csv", analysis::decisions_csv(*outcome.compared()));
     }
     for (const runtime::LiveJobRecord& record : outcome.records) {
         for (std::size_t run = 0; run < record.runs.size(); ++run) {
@@ -185,16 +208,15 @@ analysis::MoreFiles live_files(const LiveOutcome& outcome) {
     return files;
 }
 
-// The same jobs as they turned out to be; nothing if one of them did not end.
+// The same jobs as they turned out to be; nothing if of one nobody knows.
 std::optional<analysis::ScheduledRun> recomputed(const LiveOutcome& outcome,
                                                  const scenarios::ScheduleScenario& again) {
     std::vector<sim::SharingJob> measured;
     for (std::size_t i = 0; i < outcome.records.size(); ++i) {
         const auto one = runtime::measured_job(again.jobs[i], outcome.records[i]);
-        if (!one || !outcome.records[i].failure.empty()) return std::nullopt;
+        if (!one) return std::nullopt;
         measured.push_back(*one);
     }
-    if (measured.size() < again.jobs.size()) return std::nullopt;
     runtime::MeasuredWorld world(measured);
     return simulated(again, &world);
 }
@@ -260,14 +282,16 @@ runtime::LiveJobsOptions live_jobs_options(const LiveScheduleOptions& options, d
     jobs.cores = gpus;
     jobs.paced = options.paced;
     jobs.say = say_on_the_way;
-    const auto cores = static_cast<std::int32_t>(std::thread::hardware_concurrency());
-    if (gpus > cores) {
-        say_on_the_way(
-            fmt::format("the scenario has {} GPUs and this machine {} cores: workers "
-                        "will wait for each other",
-                        gpus, cores));
-    }
     return jobs;
+}
+
+void warn_of_cores(std::int32_t gpus) {
+    const auto cores = static_cast<std::int32_t>(std::thread::hardware_concurrency());
+    if (gpus <= cores) return;
+    say_on_the_way(
+        fmt::format("the scenario has {} GPUs and this machine {} cores: workers will wait for "
+                    "each other",
+                    gpus, cores));
 }
 
 fs::path job_folder(const fs::path& all, std::string_view job) {
@@ -290,6 +314,7 @@ void schedule_live(const std::function<scenarios::ScheduleScenario()>& read,
     const scenarios::ScheduleScenario before = read();
     outcome.predicted = simulated(before);
     schedulers::Scheduler& scheduler = *scenario.schedulers.front();
+    warn_of_cores(scenario.cluster.gpus());
     runtime::LiveJobs jobs(
         spec_of(scenario, output.out + "-checkpoints"),
         live_jobs_options(options, scenario.time_scale, scenario.cluster.gpus()));
@@ -299,10 +324,11 @@ void schedule_live(const std::function<scenarios::ScheduleScenario()>& read,
     outcome.live = analysis::SchedulerRuns(scenario).summed_up(
         scheduler.name(), sim::run_schedule(workload, scheduler));
     outcome.records = jobs.take_records();
-    const bool all_done = say_unfinished(outcome.records);
+    const bool none_unfinished = say_unfinished(outcome.records);
+    outcome.all_done = none_unfinished && outcome.records.size() == scenario.jobs.size();
     const scenarios::ScheduleScenario again = read();
-    outcome.recomputed = recomputed(outcome, again);
-    if (outcome.recomputed) outcome.forecasts = forecasts_of(outcome);
+    if (outcome.all_done && !outcome.paced) outcome.recomputed = recomputed(outcome, again);
+    if (outcome.compared() != nullptr) outcome.forecasts = forecasts_of(outcome);
     const std::span runs(&outcome.live, 1);
     const plots::FigureResult figures =
         analysis::write_schedules(folder, document, scenario, runs, draw, live_files(outcome));
@@ -311,8 +337,8 @@ void schedule_live(const std::function<scenarios::ScheduleScenario()>& read,
     } else {
         fmt::print("{}", analysis::schedules_table(scenario, runs, document.baseline));
         if (!outcome.forecasts.empty()) fmt::print("{}", forecasts_table(outcome));
-        if (outcome.recomputed) fmt::print("{}", alike_text(outcome));
-        if (!outcome.recomputed && all_done) {
+        if (outcome.compared() != nullptr) fmt::print("{}", alike_text(outcome));
+        if (outcome.compared() == nullptr && none_unfinished) {
             fmt::print(
                 "\nnot compared with a simulation: a job has made no whole step by which its "
                 "speed would be known\n");
@@ -321,7 +347,7 @@ void schedule_live(const std::function<scenarios::ScheduleScenario()>& read,
     if (csv.is_wanted()) csv.write(analysis::scheduled_jobs_csv(runs));
     say_results(output, folder.path(), figures);
     if (outcome.live.outcome.interrupted) throw ExitWith{stopped_exit_code()};
-    if (!analysis::say_figures(figures) || !all_done) throw ExitWith{exit_machine_failed};
+    if (!analysis::say_figures(figures) || !none_unfinished) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace ukemi::cli

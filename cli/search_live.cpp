@@ -116,6 +116,7 @@ void search_live(const scenarios::SearchScenario& scenario, std::uint64_t seed,
     analysis::MoreFiles files;
     bool failed = false;
     bool interrupted = false;
+    warn_of_cores(scenario.where.cluster.gpus());
     sim::LearnedTrials learned(scenario.space, scenario.make_trial, scenario.units, seed);
     for (const scenarios::NamedSearcher& named : scenario.searchers) {
         const analysis::SearchedRun simulated =

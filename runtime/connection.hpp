@@ -30,6 +30,8 @@ public:
     std::size_t unsent_bytes() const;
     // The other side has begun to prove that it is no stranger; who it is. Plain ones never do.
     bool is_expected() const { return secure_ && secure_->is_expected(); }
+    // It began to, as somebody whom this end knows, and did not have the key.
+    bool has_wrong_key() const { return secure_ && secure_->was_violated() && !identity().empty(); }
     std::string identity() const { return secure_ ? secure_->identity() : std::string(); }
 
     // Adds what has arrived. Complete messages before the end of a connection are still delivered.

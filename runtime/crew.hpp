@@ -137,6 +137,10 @@ struct AgentJoined {
     std::string name;
     int slots;  // workers that it offers to hold at once
 };
+struct AgentRefused {  // told of once a host
+    std::string host;
+    std::string why;
+};
 struct AgentLeft {  // its workers' deaths follow
     std::uint32_t agent;
     std::string name;
@@ -154,7 +158,7 @@ struct CrewReplaced {  // another coordinator has this run: nobody obeys this on
 };
 using CrewEvent = std::variant<WorkerReady, WorkerDied, StepDone, GroupHeld, GroupEntered,
                                TransitionFailed, CheckpointSaved, CheckpointFailed, AgentJoined,
-                               AgentLeft, AgentNoticed, CrewReplaced>;
+                               AgentLeft, AgentNoticed, AgentRefused, CrewReplaced>;
 
 // Workers that a coordinator before this one has left, and that have the model.
 struct FoundWorkers {

@@ -148,6 +148,9 @@ void Crew::State::pump(Moment until) {
     wait_for_input(std::min(until, next_deadline()));
     const Moment now = Clock::now();
     for (Door::Guest& guest : door.admit(now)) greet(std::move(guest), now);
+    for (std::string& host : door.take_wrong_secrets()) {
+        events.push_back(AgentRefused{std::move(host), "it has another secret"});
+    }
     look_after_agents(now);
     std::vector<InstanceId> connected;
     for (const auto& [id, worker] : workers) {

@@ -457,8 +457,11 @@ void LiveTrainer::tell_places(Instant at) {
 }
 
 void LiveTrainer::take(const AgentJoined& event, Instant at) {
-    note_agents(at, fmt::format("agent {} joined: {} slots", event.name, event.slots));
     take_place_of_absent(event);
+    const bool has_twin =
+        std::ranges::any_of(agents_, [&](const auto& each) { return each.second == event.name; });
+    note_agents(at, fmt::format("agent {} joined: {} slots{}", event.name, event.slots,
+                                has_twin ? "; an agent of this name is there already" : ""));
     agents_[event.agent] = event.name;
     tell_agents();
     if (setup_.provider != nullptr) return take_provided(event, at);
@@ -475,6 +478,10 @@ void LiveTrainer::take_provided(const AgentJoined& event, Instant at) {
         note_agents(at,
                     fmt::format("agent {} is nobody whom the provider was asked for", event.name));
     }
+}
+
+void LiveTrainer::take(const AgentRefused& event, Instant at) {
+    note_agents(at, fmt::format("an agent at {} is not let in: {}", event.host, event.why));
 }
 
 void LiveTrainer::take(const AgentLeft& event, Instant at) {

@@ -192,6 +192,7 @@ private:
     void take(const CheckpointSaved& event, Instant at);
     void take(const CheckpointFailed& event, Instant at);
     void take(const AgentJoined& event, Instant at);
+    void take(const AgentRefused& event, Instant at);
     void take(const AgentLeft& event, Instant at);
     void take(const AgentNoticed& event, Instant at);
     void take(const CrewReplaced& event, Instant at);

@@ -26,6 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t strangers_max = 32;
+constexpr std::size_t wrong_secrets_max = 16;
 constexpr auto stranger_time = 1s;
 constexpr auto proof_time = 10s;  // for who has begun to prove himself
 constexpr auto pause_without_descriptors = 50ms;
@@ -254,7 +255,9 @@ void Door::accept_all(Moment now) {
                 strangers_, [](const Stranger& each) { return !each.connection.is_expected(); });
             strangers_.erase(first == strangers_.end() ? strangers_.begin() : first);
         }
-        strangers_.push_back({connection_of(std::move(socket)), now + stranger_time, false});
+        std::string host = SocketAddress::host_at_other_end(socket.get());
+        strangers_.push_back(
+            {connection_of(std::move(socket)), std::move(host), now + stranger_time, false});
     }
 }
 
@@ -291,6 +294,15 @@ std::optional<Door::Guest> Door::guest_of(const Message& message, Connection& co
     return enter(std::get_if<AgentHello>(&message));
 }
 
+// Each host once, and not more than so many: those who try keys fill nothing.
+void Door::note_wrong_secret(const Stranger& stranger) {
+    if (stranger.connection.identity() != agent_identity) return;
+    if (hosts_with_wrong_secrets_.size() == wrong_secrets_max) return;
+    if (hosts_with_wrong_secrets_.insert(stranger.host).second) {
+        wrong_secrets_.push_back(stranger.host);
+    }
+}
+
 std::vector<Door::Guest> Door::admit(Moment now) {
     accept_all(now);
     std::vector<Guest> guests;
@@ -299,6 +311,7 @@ std::vector<Door::Guest> Door::admit(Moment now) {
         std::vector<Message> messages;
         auto problem = stranger.connection.receive(messages, 1);
         if (!problem) problem = stranger.connection.flush();
+        if (stranger.connection.has_wrong_key()) note_wrong_secret(stranger);
         if (messages.empty()) {
             if (stranger.connection.is_expected() && !stranger.proves) {
                 stranger.proves = true;

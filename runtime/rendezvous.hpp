@@ -16,7 +16,9 @@
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -81,15 +83,19 @@ public:
     };
     // Lets in who has shown the secret, and shows out who has not in time. Does not wait.
     std::vector<Guest> admit(Moment now);
+    // Hosts of agents that have another secret, each once, and only the first ones.
+    std::vector<std::string> take_wrong_secrets() { return std::exchange(wrong_secrets_, {}); }
 
 private:
     struct Stranger {
         Connection connection;
+        std::string host;
         Moment deadline;
         bool proves = false;  // it has begun to prove that it has the secret
     };
     void accept_all(Moment now);
     Connection connection_of(FileDescriptor socket) const;
+    void note_wrong_secret(const Stranger& stranger);
     bool is_ours(const Hello& hello, const Connection& connection) const;
     bool is_ours(const AgentHello& hello, const Connection& connection) const;
     // Takes the stranger's first message; who has shown that he is one of ours becomes a guest.
@@ -100,7 +106,9 @@ private:
     Secret secret_;
     std::optional<Secret> agents_;
     std::vector<Stranger> strangers_;  // the oldest first
-    Moment closed_until_{};            // after the system had no descriptor left
+    std::set<std::string> hosts_with_wrong_secrets_;
+    std::vector<std::string> wrong_secrets_;
+    Moment closed_until_{};  // after the system had no descriptor left
 };
 
 }  // namespace ukemi::runtime

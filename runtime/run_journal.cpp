@@ -40,6 +40,7 @@ static auto fields(CheckpointSaved& r) {
 }
 static auto fields(CheckpointFailed& r) { return std::tie(r.why); }
 static auto fields(AgentJoined& r) { return std::tie(r.agent, r.name, r.slots); }
+static auto fields(AgentRefused& r) { return std::tie(r.host, r.why); }
 static auto fields(AgentLeft& r) { return std::tie(r.agent, r.name, r.why); }
 static auto fields(AgentNoticed& r) { return std::tie(r.agent, r.name, r.text, r.left, r.workers); }
 static auto fields(CrewReplaced& r) { return std::tie(r.term); }

@@ -26,7 +26,7 @@ namespace ukemi::runtime {
 
 // What the run is, at the beginning of each file.
 struct JournalHeader {
-    std::uint32_t version = 2;   // of the bytes of all records
+    std::uint32_t version = 3;   // of the bytes of all records
     std::uint64_t identity = 0;  // of scenario, policies, seed and time scale
     std::string run;
     std::uint32_t term = 1;

@@ -28,7 +28,8 @@ policies::LinkView read_way(ConfigReader& config) {
 }
 
 // All alike, and then those that are not.
-std::vector<policies::LinkView> read_ways(ConfigReader& config, std::int32_t hosts) {
+std::vector<policies::LinkView> read_ways(ConfigReader& config, const Scenario& scenario) {
+    const std::int32_t hosts = hosts_for(scenario);
     const policies::LinkView usual = read_way(config);
     std::vector<policies::LinkView> links;
     for (std::int32_t host = 0; host < hosts; ++host) {
@@ -42,10 +43,11 @@ std::vector<policies::LinkView> read_ways(ConfigReader& config, std::int32_t hos
         link.host = static_cast<std::int32_t>(one.integer("host", 0, hosts_most - 2));
         link.other = static_cast<std::int32_t>(one.integer("other", 1, hosts_most - 1));
         if (link.other <= link.host || link.other >= hosts) {
-            one.fail("other",
-                     fmt::format("expected more than \"host\", which is {}, and at most {}, "
-                                 "found {}",
-                                 link.host, hosts - 1, link.other));
+            one.fail(
+                "other",
+                fmt::format("{} and {} are no pair of hosts: expected two of 0 to {}, \"host\" "
+                            "the lower one; {} workers are on {} hosts",
+                            link.host, link.other, hosts - 1, scenario.job.instances_max, hosts));
         }
         *std::ranges::find_if(links, [&](const policies::LinkView& known) {
             return known.host == link.host && known.other == link.other;
@@ -92,7 +94,7 @@ void read_links(ConfigReader& job, Scenario& scenario) {
                             hosts, scenario.job.instances_max, links.workers_per_host));
     }
     scenario.links_of_costs = !scenario.costs.empty() && !config->has("round_trip");
-    if (!scenario.links_of_costs) links.links = read_ways(*config, hosts);
+    if (!scenario.links_of_costs) links.links = read_ways(*config, scenario);
     config->finish();
     if (!profile.throughput.empty()) expect_shorter_rings(*config, scenario);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -102,6 +103,23 @@ void read_range(ConfigReader& section, sim::SearchedKey& key) {
     if (explores(section)) return;
     if (key.low >= key.high) section.fail("to", "expected more than \"from\"");
     if (key.is_logarithmic && key.low <= 0) section.fail("from", "expected more than 0 on \"log\"");
+    if (!key.is_whole) return;
+    for (const auto& [name, end] : {std::pair("from", key.low), std::pair("to", key.high)}) {
+        if (end == std::floor(end)) continue;
+        section.fail(name, fmt::format("expected a whole number beside \"whole\", found {}", end));
+    }
+}
+
+// A grid has no point twice.
+void expect_apart(ConfigReader& section, const sim::SearchSpace& space) {
+    for (const sim::SearchedKey& key : space) {
+        const auto points = sim::grid_settings({key});
+        const std::set<sim::TrialSettings> apart(points.begin(), points.end());
+        if (apart.size() == points.size()) continue;
+        section.fail("name", fmt::format("{} has {} points in \"space\" of which {} are apart: "
+                                         "expected fewer \"points\"",
+                                         ukemi::quoted(key.pointer), points.size(), apart.size()));
+    }
 }
 
 void read_space(ConfigReader& root, SearchScenario& scenario) {
@@ -151,6 +169,7 @@ void check_searcher(ConfigReader& section, const sim::SearcherEntry& entry,
             section.fail("name", fmt::format("the grid has {:.0f} points: expected at most {}",
                                              points, trials_most));
         }
+        expect_apart(section, scenario.space);
     }
     if (!entry.changes_settings) return;
     for (const sim::SearchedKey& key : scenario.space) {
@@ -247,7 +266,8 @@ auto read_with_settings(const std::string& text, const fs::path& file,
                         Read read) {
     std::vector<ConfigOverride> own;
     for (std::size_t i = 0; i < space.size(); ++i) {
-        own.push_back({"/trial" + space[i].pointer, settings[i], "\"space\""});
+        own.push_back({"/trial" + space[i].pointer, settings[i],
+                       fmt::format("{}: \"space\"", file.string())});
     }
     ConfigReader root = ConfigReader::from_text(text, file.string(), own);
     ComplaintList complaints(root.file());

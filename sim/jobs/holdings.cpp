@@ -41,7 +41,7 @@ void Holdings::close_span(JobId job, LiveJob& one, const HeldSpan& span) {
             one.spent += bills_.cost_of(some, span.begin, span.end);
         }
     }
-    if (keeps_spans_) sink_.held(span);
+    if (keeps_spans_ && time > Duration{}) sink_.held(span);
 }
 
 void Holdings::close_span(JobId job, LiveJob& one, Instant end) {

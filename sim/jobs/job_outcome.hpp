@@ -11,7 +11,8 @@ namespace ukemi::sim {
 
 struct ControlledOutcome;  // controlled_work.hpp
 
-// A stretch of time in which a job held the same GPUs.
+// A stretch of time in which a job held the same GPUs; not an empty one. GPUs of machines that are
+// being left have spans of their own, beside those of the others.
 struct HeldSpan {
     std::size_t job = 0;
     Instant begin;

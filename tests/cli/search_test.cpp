@@ -152,6 +152,10 @@ TEST_CASE("ukemi search: wrong scenarios are refused in one line", "[cli][search
         {"/space/0/key=job", "at /space/0/key: expected a key of the trial"},
         {"/space/0/from=90", "at /space/0/to: expected more than \"from\""},
         {"/space/0/from=0", "at /space/0/from: expected more than 0 on \"log\""},
+        {"/space/0={\"key\": \"/job/batch\", \"from\": 0.5, \"to\": 9, \"whole\": true}",
+         "at /space/0/from: expected a whole number beside \"whole\", found 0.5"},
+        {"/space/0/key=/training/optimiser/momentum",
+         "small.json: \"space\" /trial/training/optimiser/momentum: "},
         {"/space/0/key=/job/bach", "at /trial/job: unknown key \"bach\""},
         {"/space/0={\"key\": \"/job/batch\", \"numbers\": [8, 8]}", "stands there twice"},
         {"/trial/cluster/count=4", "at /trial: asks for 4 GPUs, the cluster has 3"},
@@ -172,6 +176,11 @@ TEST_CASE("ukemi search: wrong scenarios are refused in one line", "[cli][search
         CHECK(is_one_line(ran.err));
         CHECK_THAT(ran.err, Catch::Contains(row.message));
     }
+    const Ran twice = run_ukemi(scratch.path(), {"search", "small.json", "--set", "/space/0/to=6",
+                                                 "--set", "/searchers/0/name=grid"});
+    CHECK(twice.code == 2);
+    CHECK_THAT(twice.err, Catch::Contains("at /searchers/0/name: \"/job/batch\" has 5 points in "
+                                          "\"space\" of which 2 are apart"));
     for (const char* other : {"replay", "simulate", "schedule"}) {
         const Ran ran = run_ukemi(scratch.path(), {other, "small.json"});
         CHECK(ran.code == 2);

@@ -169,6 +169,7 @@ TEST_CASE("ukemi agent: a stranger is not let in, and the run does not mind", "[
     INFO(refused.err);
     CHECK(refused.code == 1);
     CHECK_THAT(refused.err, Catch::Contains("does not let this agent in: is the secret the same?"));
+    await_words(*run, "an agent at 127.0.0.1 is not let in: it has another secret");
     const auto agent = rig.agent("ours", 1);
     const Ran ran = run->wait();
     INFO(ran.err);

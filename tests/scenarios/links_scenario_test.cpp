@@ -70,7 +70,8 @@ TEST_CASE("links scenario: what it says is read, and what it lacks is named", "[
     CHECK_THAT(complaint(R"({"message": "1 MB", "round_trip": "4 ms", "bandwidth": "1 GB/s",
                              "between": [{"host": 2, "other": 2, "round_trip": "1 s",
                              "bandwidth": "1 B/s"}]})"),
-               Catch::Contains("/job/links/between/0/other: expected more than"));
+               Catch::Contains("/job/links/between/0/other: 2 and 2 are no pair of hosts: "
+                               "expected two of 0 to 2"));
     CHECK_THAT(complaint(R"({"message": "1 MB", "round_trip": "4 ms", "bandwidth": "0 Gbit/s"})"),
                Catch::Contains("/job/links/bandwidth: expected more than nothing"));
     // A step of three takes nine seconds; each of four rounds a third of the message.

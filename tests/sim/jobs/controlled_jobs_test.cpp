@@ -213,6 +213,7 @@ sim::ScheduleOutcome run_shared(const ScratchFolder& scratch, json document,
 void check_adds_up(const sim::ScheduleOutcome& outcome) {
     std::vector<Int128> held(outcome.jobs.size());
     for (const sim::HeldSpan& span : outcome.spans) {
+        CHECK(span.begin < span.end);
         held[span.job] +=
             static_cast<Int128>((span.end - span.begin).raw()) * span.held.share.parts;
     }

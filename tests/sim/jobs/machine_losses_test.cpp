@@ -219,6 +219,7 @@ void check_machines(const RandomMarket& one, const sim::ScheduleOutcome& outcome
     const auto& launchable = *one.cluster.markets.front().launchable;
     const Duration notice = one.cluster.markets.front().notice;
     for (const HeldSpan& first : outcome.spans) {
+        REQUIRE(first.begin < first.end);
         std::map<std::int32_t, std::int32_t> on_machine;
         for (const HeldSpan& span : outcome.spans) {
             if (span.begin > first.begin || span.end <= first.begin) continue;
