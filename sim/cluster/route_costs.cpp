@@ -2,6 +2,7 @@
 #include "sim/cluster/route_costs.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "base/ids.hpp"
@@ -18,35 +19,33 @@ RouteCost cost_of(const Link& link) {
 
 }  // namespace
 
-RouteCosts::RouteCosts(const Topology& topology) {
-    const std::size_t count = topology.devices().size();
-    lets_through_.resize(count);
-    first_out_.assign(count + 1, 0);
+RouteCosts::RouteCosts(const Topology& topology) : topology_(topology) {
     const auto links = topology.links();
-    for (std::size_t i = 0; i < links.size(); ++i) {
-        const Link& back = links[i ^ 1U];  // every cable is two links, one after the other
+    for (std::size_t i = 0; i < links.size(); i += 2) {
+        const Link& back = links[i + 1];  // every cable is two links, one after the other
         INVARIANT(back.from == links[i].to && back.to == links[i].from &&
                   cost_of(back) == cost_of(links[i]));
-        ++first_out_[index_of(links[i].from) + 1];
     }
-    for (std::size_t i = 0; i < count; ++i) {
-        lets_through_[i] = topology.devices()[i].kind == DeviceKind::gpu ? 0 : 1;
-        first_out_[i + 1] += first_out_[i];
+    lets_through_.reserve(topology.devices().size());
+    for (const Device& device : topology.devices()) {
+        lets_through_.push_back(device.kind == DeviceKind::gpu ? 0 : 1);
     }
-    outs_.resize(links.size());
-    std::vector<std::size_t> next(first_out_.begin(), first_out_.end() - 1);
-    for (std::size_t i = 0; i < links.size(); ++i) {
-        outs_[next[index_of(links[i].from)]++] = {static_cast<LinkId>(i), index_of(links[i].to),
-                                                  cost_of(links[i])};
-    }
-    number_nodes(topology);
-    find_insides(topology);
-    find_ports(topology);
-    join_nodes(topology);
+    number_nodes();
+    find_insides();
+    find_ports();
+    join_nodes();
 }
 
-void RouteCosts::number_nodes(const Topology& topology) {
-    const auto devices = topology.devices();
+auto RouteCosts::outs_of(std::uint32_t device) const {
+    return topology_.links_from(static_cast<DeviceId>(device)) |
+           std::views::transform([links = topology_.links()](LinkId id) {
+               const Link& link = links[index_of(id)];
+               return Out{id, index_of(link.to), cost_of(link)};
+           });
+}
+
+void RouteCosts::number_nodes() {
+    const auto devices = topology_.devices();
     node_of_.assign(devices.size(), none);
     std::uint32_t nodes = 0;
     const auto add = [&](std::uint32_t device) {
@@ -58,7 +57,7 @@ void RouteCosts::number_nodes(const Topology& topology) {
         machine_of_[i] = alone ? none : index_of(devices[i].machine);
         if (alone) add(i);
     }
-    for (const Link& link : topology.links()) {
+    for (const Link& link : topology_.links()) {
         const std::uint32_t a = machine_of_[index_of(link.from)];
         const std::uint32_t b = machine_of_[index_of(link.to)];
         if (a != none && b != none && a != b) add(index_of(link.from));
@@ -67,8 +66,8 @@ void RouteCosts::number_nodes(const Topology& topology) {
     transits_.resize(nodes);
 }
 
-void RouteCosts::find_insides(const Topology& topology) {
-    const std::size_t machines = topology.machines().size();
+void RouteCosts::find_insides() {
+    const std::size_t machines = topology_.machines().size();
     std::vector<std::vector<std::uint32_t>> devices(machines);
     local_of_.assign(machine_of_.size(), 0);
     for (std::uint32_t i = 0; i < machine_of_.size(); ++i) {
@@ -85,7 +84,7 @@ void RouteCosts::find_insides(const Topology& topology) {
         std::vector<RouteWeb::Edge> edges;
         for (const std::uint32_t device : devices[machine]) {
             lets_through.push_back(lets_through_[device]);
-            for (const Out& out : out_of(device)) {
+            for (const Out out : outs_of(device)) {
                 if (machine_of_[out.to] != machine) continue;
                 edges.push_back({local_of_[device], local_of_[out.to], out.cost});
             }
@@ -105,33 +104,28 @@ bool RouteCosts::is_inside_like(std::uint32_t machine, std::span<const std::uint
     if (devices.size() != before.size()) return false;
     for (std::size_t i = 0; i < devices.size(); ++i) {
         if (lets_through_[devices[i]] != lets_through_[before[i]]) return false;
-        const auto inner = [&](std::span<const Out> outs, std::uint32_t of, std::size_t& at) {
-            while (at < outs.size() && machine_of_[outs[at].to] != of) ++at;
-            return at < outs.size();
+        const auto inner_of = [&](std::uint32_t device, std::uint32_t of) {
+            return outs_of(device) | std::views::filter([this, of](const Out& out) {
+                       return machine_of_[out.to] == of;
+                   });
         };
-        const std::span<const Out> here = out_of(devices[i]);
-        const std::span<const Out> there = out_of(before[i]);
-        std::size_t a = 0;
-        std::size_t b = 0;
-        while (true) {
-            const bool one = inner(here, machine, a);
-            const bool other = inner(there, machine - 1, b);
-            if (one != other) return false;
-            if (!one) break;
-            if (local_of_[here[a].to] != local_of_[there[b].to]) return false;
-            if (here[a++].cost != there[b++].cost) return false;
-        }
+        const bool alike = std::ranges::equal(
+            inner_of(devices[i], machine), inner_of(before[i], machine - 1),
+            [&](const Out& one, const Out& other) {
+                return local_of_[one.to] == local_of_[other.to] && one.cost == other.cost;
+            });
+        if (!alike) return false;
     }
     return true;
 }
 
-void RouteCosts::find_ports(const Topology& topology) {
-    ports_.resize(topology.machines().size());
+void RouteCosts::find_ports() {
+    ports_.resize(topology_.machines().size());
     for (std::uint32_t i = 0; i < machine_of_.size(); ++i) {
         if (machine_of_[i] == none) continue;
         std::vector<Port>& ports = ports_[machine_of_[i]];
         if (node_of_[i] != none) ports.push_back({i, local_of_[i], node_of_[i], LinkId{}, {}});
-        for (const Out& out : out_of(i)) {
+        for (const Out out : outs_of(i)) {
             if (machine_of_[out.to] != none) continue;
             ports.push_back({i, local_of_[i], node_of_[out.to], out.link, out.cost});
         }
@@ -150,13 +144,13 @@ bool RouteCosts::joined_like_the_last(std::uint32_t machine) const {
                [](const Port& port, const Port& other) { return port.is_like(other); });
 }
 
-void RouteCosts::join_nodes(const Topology& topology) {
+void RouteCosts::join_nodes() {
     std::vector<char> lets_through(outs_to_nodes_.size());
     std::vector<RouteWeb::Edge> edges;
     for (std::uint32_t i = 0; i < node_of_.size(); ++i) {
         if (node_of_[i] == none) continue;
         lets_through[node_of_[i]] = lets_through_[i];
-        for (const Out& out : out_of(i)) {
+        for (const Out out : outs_of(i)) {
             if (node_of_[out.to] == none) continue;
             const bool inside = machine_of_[i] != none && machine_of_[i] == machine_of_[out.to];
             if (inside) continue;
@@ -165,7 +159,7 @@ void RouteCosts::join_nodes(const Topology& topology) {
         }
     }
     std::map<std::pair<std::uint32_t, std::uint32_t>, RouteCost> least;
-    for (std::uint32_t machine = 0; machine < topology.machines().size(); ++machine) {
+    for (std::uint32_t machine = 0; machine < topology_.machines().size(); ++machine) {
         if (joined_like_the_last(machine)) continue;
         for (const Port& in : ports_[machine]) {
             for (const Port& out : ports_[machine]) {
@@ -182,11 +176,6 @@ void RouteCosts::join_nodes(const Topology& topology) {
         edges.push_back(transits_[ends.first].back());
     }
     outside_ = RouteWeb(std::move(lets_through), std::move(edges));
-}
-
-std::span<const RouteCosts::Out> RouteCosts::out_of(std::uint32_t device) const {
-    return std::span(outs_).subspan(first_out_[device],
-                                    first_out_[device + 1] - first_out_[device]);
 }
 
 // Between two devices of a machine, by their numbers in it, without leaving it.
@@ -271,7 +260,7 @@ void RouteCosts::best_steps(std::uint32_t from, Target& target, std::vector<Step
         look_at_all = edge.cost + left_outside(edge.to, target) == here;
     }
     if (look_at_all) {
-        for (const Out& out : out_of(from)) keep_if_best(out, here, target, steps);
+        for (const Out out : outs_of(from)) keep_if_best(out, here, target, steps);
         return;
     }
     // A switch may have links to thousands of machines, of which one is the target's.

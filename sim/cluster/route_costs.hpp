@@ -20,7 +20,7 @@ namespace ukemi::sim {
 
 class RouteCosts {
 public:
-    explicit RouteCosts(const Topology& topology);  // which may go
+    explicit RouteCosts(const Topology& topology);  // which outlives it, and stays as it is
     RouteCosts(const RouteCosts&) = delete;
     RouteCosts& operator=(const RouteCosts&) = delete;
 
@@ -67,27 +67,26 @@ private:
     };
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    void number_nodes(const Topology& topology);
-    void find_insides(const Topology& topology);
+    void number_nodes();
+    void find_insides();
     bool is_inside_like(std::uint32_t machine, std::span<const std::uint32_t> devices,
                         std::span<const std::uint32_t> before) const;
-    void find_ports(const Topology& topology);
-    void join_nodes(const Topology& topology);
+    void find_ports();
+    void join_nodes();
     bool is_crossed(const Port& port) const;
     bool joined_like_the_last(std::uint32_t machine) const;
-    std::span<const Out> out_of(std::uint32_t device) const;
+    auto outs_of(std::uint32_t device) const;  // a range of Out, in the order of links
     RouteCost within(std::uint32_t machine, std::uint32_t from, std::uint32_t to);
     RouteCost left_outside(std::uint32_t node, const Target& target);
     RouteCost left_behind(const Port& port, Target& target);
     void keep_if_best(const Out& out, RouteCost left_here, Target& target,
                       std::vector<Step>& steps);
 
-    std::vector<std::uint32_t> machine_of_;  // by device; none
-    std::vector<std::uint32_t> local_of_;    // by device
-    std::vector<std::uint32_t> node_of_;     // by device; none
-    std::vector<char> lets_through_;         // by device
-    std::vector<Out> outs_;                  // by device, in the order of links
-    std::vector<std::size_t> first_out_;
+    const Topology& topology_;
+    std::vector<std::uint32_t> machine_of_;        // by device; none
+    std::vector<std::uint32_t> local_of_;          // by device
+    std::vector<std::uint32_t> node_of_;           // by device; none
+    std::vector<char> lets_through_;               // by device
     std::vector<std::vector<Out>> outs_to_nodes_;  // by node, of those of no machine
     std::vector<std::vector<Port>> ports_;         // by machine
     std::vector<std::uint32_t> inside_of_;         // by machine

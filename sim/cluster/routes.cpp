@@ -27,21 +27,11 @@ std::uint64_t mixed(std::uint64_t x) {
 }  // namespace
 
 struct Routes::State {
-    explicit State(const Topology& topology)
-        : costs(topology),
-          rates(topology.link_rates()),
-          devices(topology.devices().begin(), topology.devices().end()) {
-        for (const Machine& machine : topology.machines()) machine_names.push_back(machine.name);
-    }
-
-    std::string name_of(DeviceId id) const {
-        const Device& device = devices[ukemi::index_of(id)];
-        if (device.machine == no_machine) return device.name;
-        return fmt::format("{}/{}", machine_names[ukemi::index_of(device.machine)], device.name);
-    }
+    explicit State(const Topology& looked_at) : topology(looked_at), costs(looked_at) {}
 
     void expect_devices(DeviceId from, DeviceId to) const {
-        INVARIANT(ukemi::index_of(from) < devices.size() && ukemi::index_of(to) < devices.size());
+        const std::size_t devices = topology.devices().size();
+        INVARIANT(ukemi::index_of(from) < devices && ukemi::index_of(to) < devices);
     }
 
     RouteCost left(DeviceId from, DeviceId to) {
@@ -53,8 +43,8 @@ struct Routes::State {
         const RouteCost cost = costs.left(ukemi::index_of(from), target);
         if (cost.is_far()) {
             throw InputError("topology", "",
-                             fmt::format("no path from {} to {}", name_of(from),
-                                         name_of(static_cast<DeviceId>(target.device))));
+                             fmt::format("no path from {} to {}", topology.full_name(from),
+                                         topology.full_name(static_cast<DeviceId>(target.device))));
         }
         return cost;
     }
@@ -77,10 +67,8 @@ struct Routes::State {
         return path;
     }
 
+    const Topology& topology;
     RouteCosts costs;
-    std::vector<LinkRate> rates;
-    std::vector<Device> devices;  // for their names
-    std::vector<std::string> machine_names;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::vector<LinkId>> paths;
 };
 
@@ -113,7 +101,7 @@ Duration Routes::latency(DeviceId from, DeviceId to) {
 BytesPerSecond Routes::bandwidth(DeviceId from, DeviceId to, std::uint64_t flow) {
     BytesPerSecond least = BytesPerSecond::max();
     for (const LinkId link : route(from, to, flow)) {
-        least = std::min(least, state_->rates[ukemi::index_of(link)].bandwidth);
+        least = std::min(least, state_->topology.link(link).bandwidth);
     }
     return least;
 }

@@ -18,7 +18,7 @@ namespace ukemi::sim {
 
 class Routes {
 public:
-    // Keeps its own copy of what it needs: the topology may go.
+    // The topology outlives it, and gets no more devices or links meanwhile.
     explicit Routes(const Topology& topology);
     ~Routes();
     Routes(Routes&&) noexcept;

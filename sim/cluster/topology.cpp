@@ -94,13 +94,9 @@ std::vector<DeviceId> Topology::workers() const {
     return found;
 }
 
-std::vector<LinkId> Topology::links_from(DeviceId id) const {
+Topology::LinkChain Topology::links_from(DeviceId id) const {
     INVARIANT(ukemi::index_of(id) < outs_.size());
-    std::vector<LinkId> found;
-    for (std::uint32_t i = outs_[ukemi::index_of(id)].first; i != none; i = next_out_[i]) {
-        found.push_back(static_cast<LinkId>(i));
-    }
-    return found;
+    return {next_out_, outs_[ukemi::index_of(id)].first};
 }
 
 std::uint32_t Topology::lanes_between(DeviceId from, DeviceId to, LinkKind kind) const {

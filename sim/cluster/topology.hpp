@@ -10,13 +10,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/large_pages.hpp"
 #include "base/quantity.hpp"
 #include "sim/cluster/link_reach.hpp"
 #include "sim/network/link.hpp"
@@ -71,7 +74,39 @@ struct Machine {
 };
 
 class Topology {
+    static constexpr std::uint32_t none = UINT32_MAX;
+
 public:
+    // The links out of a device, ascending: a range that lives as long as its topology.
+    class LinkChain {
+    public:
+        class Iterator {
+        public:
+            using value_type = LinkId;
+            using difference_type = std::ptrdiff_t;
+            Iterator() = default;
+            Iterator(const LongList<std::uint32_t>& next, std::uint32_t at)
+                : next_(&next), at_(at) {}
+            LinkId operator*() const { return static_cast<LinkId>(at_); }
+            Iterator& operator++() {
+                at_ = (*next_)[at_];
+                return *this;
+            }
+            Iterator operator++(int) { return std::exchange(*this, std::next(*this)); }
+            bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+        private:
+            const LongList<std::uint32_t>* next_ = nullptr;
+            std::uint32_t at_ = none;
+        };
+        LinkChain(const LongList<std::uint32_t>& next, std::uint32_t first) : begin_(next, first) {}
+        Iterator begin() const { return begin_; }
+        Iterator end() const { return {}; }
+
+    private:
+        Iterator begin_;
+    };
+
     std::span<const Device> devices() const { return devices_; }
     std::span<const Link> links() const { return links_; }
     std::span<const Machine> machines() const { return machines_; }
@@ -79,8 +114,8 @@ public:
     const Link& link(LinkId id) const;
     const Machine& machine(MachineId id) const;
 
-    std::vector<LinkRate> link_rates() const;           // by LinkId
-    std::vector<LinkId> links_from(DeviceId id) const;  // ascending
+    std::vector<LinkRate> link_rates() const;  // by LinkId
+    LinkChain links_from(DeviceId id) const;
     std::vector<DeviceId> devices_of(DeviceKind kind) const;
     std::vector<DeviceId> devices_of(DeviceKind kind, MachineId machine) const;
     // Where workers run, in the order of machines: the GPUs; the first socket of a machine without.
@@ -110,7 +145,6 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t none = UINT32_MAX;
     struct Outs {  // of a device: the links that leave it
         std::uint32_t first = none;
         std::uint32_t last = none;
@@ -123,11 +157,11 @@ private:
     void note_device(MachineId machine, std::uint32_t device);
     void note_link(std::uint32_t number);
 
-    std::vector<Device> devices_;
-    std::vector<Link> links_;
+    LongList<Device> devices_;
+    LongList<Link> links_;
     std::vector<Machine> machines_;
-    std::vector<Outs> outs_;                       // by device
-    std::vector<std::uint32_t> next_out_;          // by link: the next that leaves the same device
+    LongList<Outs> outs_;                          // by device
+    LongList<std::uint32_t> next_out_;             // by link: the next that leaves the same device
     std::vector<Span> spans_;                      // by machine
     std::array<std::optional<double>, 4> shares_;  // by kind of link
 };

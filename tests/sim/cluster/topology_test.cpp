@@ -76,7 +76,7 @@ TEST_CASE("topology: machines of a kind are copies of the first", "[topology]") 
                 expected.push_back(static_cast<sim::LinkId>(link));
             }
         }
-        CHECK(three.links_from(static_cast<sim::DeviceId>(i)) == expected);
+        CHECK(std::ranges::equal(three.links_from(static_cast<sim::DeviceId>(i)), expected));
     }
 }
 
