@@ -49,6 +49,32 @@ struct Routes::State {
         return cost;
     }
 
+    // Which of these NICs the GPU at this end has; nothing if they are none, or no GPU is there.
+    std::optional<std::uint64_t> turn_among_nics(DeviceId from, DeviceId to,
+                                                 std::span<const RouteCosts::Step> best) {
+        if (best.size() < 2) return std::nullopt;
+        const Device& nic = topology.device(static_cast<DeviceId>(best.front().to));
+        for (const RouteCosts::Step& step : best) {
+            const Device& other = topology.device(static_cast<DeviceId>(step.to));
+            if (other.kind != DeviceKind::nic || other.machine != nic.machine) return std::nullopt;
+        }
+        const DeviceId gpu = topology.device(from).machine == nic.machine ? from : to;
+        if (topology.device(gpu).kind != DeviceKind::gpu) return std::nullopt;
+        if (topology.device(gpu).machine != nic.machine) return std::nullopt;
+        const std::pair key{ukemi::index_of(gpu), best.front().to};
+        const auto known = turns.find(key);
+        if (known != turns.end()) return known->second;
+        const auto near = static_cast<DeviceId>(best.front().to);
+        const RouteCost own = left(near, gpu);
+        std::uint64_t before = 0;
+        for (const DeviceId each : topology.devices_of(DeviceKind::gpu, nic.machine)) {
+            if (each == gpu) break;
+            before += left(near, each) == own ? 1 : 0;
+        }
+        turns.emplace(key, before);
+        return before;
+    }
+
     std::vector<LinkId> walk(DeviceId from, DeviceId to, std::uint64_t flow) {
         RouteCosts::Target target = costs.target(ukemi::index_of(to));
         std::uint32_t at = ukemi::index_of(from);
@@ -60,7 +86,9 @@ struct Routes::State {
         while (at != target.device) {
             costs.best_steps(at, target, best);
             INVARIANT(!best.empty());
-            const RouteCosts::Step& chosen = best[mixed(seed ^ at) % best.size()];
+            const auto turn = turn_among_nics(from, to, best);
+            const std::uint64_t choice = turn ? *turn + flow : mixed(seed ^ at);
+            const RouteCosts::Step& chosen = best[choice % best.size()];
             path.push_back(chosen.link);
             at = chosen.to;
         }
@@ -69,6 +97,7 @@ struct Routes::State {
 
     const Topology& topology;
     RouteCosts costs;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> turns;  // by GPU and first NIC
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::vector<LinkId>> paths;
 };
 

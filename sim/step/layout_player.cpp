@@ -242,6 +242,7 @@ void LayoutPlayer::play_step(Instant begin) {
     cells_left_ = cells_.size();
     updating_ = false;
     inputs_.assign(slot(work_.degrees.data, true, 0, 0), {});
+    sendings_.assign(2 * cells_.size(), {});
     met_.assign(2 * cells_.size(), {});
     for (GradientSet& set : gradients_) {
         set.bucket_left.clear();
@@ -284,16 +285,7 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             break;
         }
         case LayoutToken::met: all_met(number, now); break;
-        case LayoutToken::input: {
-            inputs_[number].arrived = now;
-            // The cell that waits for it, if one does: it is the only one with this slot.
-            const auto stages = work_.stages.size();
-            const std::uint64_t row = number / static_cast<std::uint64_t>(micro_batches_);
-            const auto stage = static_cast<std::int32_t>(row % stages);
-            const auto replica = static_cast<std::int32_t>(row / stages / 2);
-            try_pass(index_of(replica, spec_.worker_of(stage)), now);
-            break;
-        }
+        case LayoutToken::input: input_arrived(number, now); break;
         case LayoutToken::sender: sender_of(number).arrived(token, now); break;
         case LayoutToken::gathered: gather_arrived(static_cast<std::int32_t>(number), now); break;
         case LayoutToken::shared: return update_arrived(now);
@@ -485,10 +477,38 @@ void LayoutPlayer::hand_on(const Cell& cell, const PipelinePass& pass, Instant n
         return try_pass(index_of(cell.replica, spec_.worker_of(next)), now);
     }
     const std::size_t from = index_of(cell.replica, cell.stage_rank);
-    // Forwards on the other way is backwards on this one.
-    const bool up = pass.forward == (spec_.copies() == 1 || pass.stage < spec_.workers);
-    host().send(*this, (up ? forward_ : backward_)[from], size, now,
-                token_of(LayoutToken::input, number));
+    const bool up = goes_up(pass.forward, pass.stage);
+    std::deque<Sending>& sending = sendings_[2 * from + (up ? 1 : 0)];
+    sending.push_back({number, size});
+    if (sending.size() == 1) send_on(from, up, now);
+}
+
+// Forwards on the other way is backwards on this one.
+bool LayoutPlayer::goes_up(bool forward, std::int32_t from_stage) const {
+    return forward == (spec_.copies() == 1 || from_stage < spec_.workers);
+}
+
+void LayoutPlayer::send_on(std::size_t cell, bool up, Instant now) {
+    const std::deque<Sending>& sending = sendings_[2 * cell + (up ? 1 : 0)];
+    if (sending.empty()) return;
+    host().send(*this, (up ? forward_ : backward_)[cell], sending.front().size, now,
+                token_of(LayoutToken::input, sending.front().input));
+}
+
+void LayoutPlayer::input_arrived(std::size_t number, Instant now) {
+    inputs_[number].arrived = now;
+    const std::size_t row = number / static_cast<std::size_t>(micro_batches_);
+    const std::size_t stages = work_.stages.size();
+    const auto stage = static_cast<std::int32_t>(row % stages);
+    const auto replica = static_cast<std::int32_t>(row / stages / 2);
+    const bool forward = row / stages % 2 == 0;
+    const std::int32_t from = stage + (forward ? -1 : 1);
+    const std::size_t sender = index_of(replica, spec_.worker_of(from));
+    const bool up = goes_up(forward, from);
+    sendings_[2 * sender + (up ? 1 : 0)].pop_front();
+    send_on(sender, up, now);
+    // The cell that waits for it, if one does: it is the only one with this slot.
+    try_pass(index_of(replica, spec_.worker_of(stage)), now);
 }
 
 void LayoutPlayer::all_computed(Instant now) {

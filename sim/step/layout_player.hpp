@@ -77,6 +77,11 @@ private:
         std::size_t turn = 0;  // of the first one or of the second
         std::array<InPair, 2> of_pair{};
     };
+    // What a cell sends to a neighbouring stage goes one after another, as on a stream.
+    struct Sending {
+        std::size_t input = 0;  // whose
+        Bytes size;
+    };
     // What a pass needs from another stage.
     struct Input {
         Instant sent = Instant::never();
@@ -160,6 +165,9 @@ private:
 
     void end_pass(std::size_t index, Instant now);
     void hand_on(const Cell& cell, const PipelinePass& pass, Instant now);
+    void send_on(std::size_t cell, bool up, Instant now);
+    bool goes_up(bool forward, std::int32_t from_stage) const;
+    void input_arrived(std::size_t number, Instant now);
     void gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
                          Instant now);
     void buckets_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
@@ -192,6 +200,8 @@ private:
     std::vector<double> pace_ns_;  // by rank: job.compute times this step's factor
     std::vector<Cell> cells_;      // replicas of pipeline rank 0 first
     std::vector<Input> inputs_;
+    std::vector<std::deque<Sending>>
+        sendings_;                 // by cell, backward_ and forward_; first: on its way
     std::vector<Rendezvous> met_;  // by meeting_of()
     std::size_t cells_left_ = 0;
     std::vector<std::size_t> gathers_left_;  // by pipeline rank: groups of the one under way

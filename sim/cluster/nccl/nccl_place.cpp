@@ -140,6 +140,18 @@ double least_of_switches(const Topology& topology, Routes& routes, const Machine
     return least;
 }
 
+// What PCIe lets through between a GPU and the NIC by which it reaches another machine.
+double least_of_pcie(const Topology& topology, Routes& routes, DeviceId gpu, DeviceId far) {
+    double least = BytesPerSecond::max().raw();
+    const double share = topology.share(LinkKind::pcie) ? 1 : ring_efficiency("", false).wire;
+    for (const LinkId id : routes.route(gpu, far)) {
+        const Link& link = topology.link(id);
+        if (link.kind == LinkKind::network) break;
+        if (link.kind == LinkKind::pcie) least = std::min(least, share * link.bandwidth.raw());
+    }
+    return least;
+}
+
 void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
                    const MachineRanks& groups, const Machine& machine) {
     const DeviceId worker = groups.front().front();
@@ -156,12 +168,17 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
             if (link.kind == LinkKind::network) nic = std::min(nic, link.bandwidth.raw());
         }
     }
-    const double all =
-        std::min(static_cast<double>(used) * nic,
-                 static_cast<double>(each) * least_of_switches(topology, routes, groups));
-    place.between = BytesPerSecond::of(line_rate(topology, LinkKind::network, all));
     const NicReach& reach = nic_reach(machine.nics);
     place.between_share = topology.share(LinkKind::network).value_or(reach.share);
+    const double slots = least_of_pcie(topology, routes, worker, groups[1].front());
+    const double all = std::min(
+        static_cast<double>(used) * line_rate(topology, LinkKind::network, nic),
+        static_cast<double>(each) *
+            line_rate(topology, LinkKind::network, least_of_switches(topology, routes, groups)));
+    // Data sheets and NCCL's constants agree in three digits, where slots and NICs were made for
+    // each other.
+    const double behind_slots = static_cast<double>(used) * slots / place.between_share;
+    place.between = BytesPerSecond::of(behind_slots < 0.999 * all ? behind_slots : all);
     place.channels = static_cast<std::int32_t>(used);
     place.nvls = place.nvls && reach.nvls_tree;
     place.sums = reach.sums;

@@ -78,6 +78,16 @@ TEST_CASE("nccl times: what a scenario says of links replaces what is known of t
     CHECK_THAT(place.reach, Catch::Contains("NVLink 3 at 0.781"));
 }
 
+TEST_CASE("nccl times: what PCIe lets through to the NICs bounds what goes between machines",
+          "[nccl_times]") {
+    sim::Topology topology = sim::build_cluster("dgx_a100", 2);
+    topology.derate(sim::LinkKind::pcie, 0.05);
+    sim::Routes routes(topology);
+    const sim::NcclPlace place = sim::nccl_place(topology, routes, topology.workers(), "test");
+    const double slot = sim::pcie_x16_rate(4).raw();
+    CHECK(place.between.raw() * place.between_share == Approx(8 * 0.05 * slot));
+}
+
 TEST_CASE("nccl times: unequal machines have the NICs of the smallest group", "[nccl_times]") {
     const sim::Topology topology = sim::build_cluster("dgx_a100", 2);
     sim::Routes routes(topology);

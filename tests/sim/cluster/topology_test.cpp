@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "base/input_error.hpp"
@@ -183,6 +184,37 @@ TEST_CASE("routes: flows spread over equal paths, and each keeps to its own", "[
         CHECK(copied(again.route(gpus[0], gpus[3], flow)) ==
               copied(routes.route(gpus[0], gpus[3], flow)));
     }
+}
+
+TEST_CASE("routes: GPUs that are equally near to several NICs have them in turn", "[routes]") {
+    const auto kind = GENERATE(sim::FabricKind::single_switch, sim::FabricKind::leaf_spine,
+                               sim::FabricKind::rails);
+    const std::string machine =
+        GENERATE("dgx_a100", "dgx_h100", "p4d.24xlarge", "hgx_a100_4", "polaris", "gb200_nvl72");
+    CAPTURE(sim::fabric_names[static_cast<std::size_t>(kind)], machine);
+    sim::FabricSpec fabric;
+    fabric.kind = kind;
+    fabric.machines_per_leaf = 2;
+    fabric.spines = 2;
+    const sim::Topology topology = sim::build_cluster(machine, 2, fabric);
+    sim::Routes routes(topology);
+    const auto workers = topology.workers();
+    const std::size_t gpus = workers.size() / 2;
+    const std::size_t nics =
+        topology.devices_of(sim::DeviceKind::nic, topology.device(workers[0]).machine).size();
+    // Groups of one GPU in each machine, of the same number: each machine's NICs send and receive.
+    std::map<sim::DeviceId, std::size_t> carries;
+    for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
+        for (const sim::LinkId id : routes.route(workers[gpu], workers[gpus + gpu])) {
+            const sim::Link& link = topology.link(id);
+            if (link.kind != sim::LinkKind::network) continue;
+            for (const sim::DeviceId end : {link.from, link.to}) {
+                if (topology.device(end).kind == sim::DeviceKind::nic) ++carries[end];
+            }
+        }
+    }
+    CHECK(carries.size() == 2 * nics);
+    for (const auto& [nic, flows] : carries) CHECK(flows == gpus / nics);
 }
 
 TEST_CASE("routes: the order of questions changes no answer", "[routes][property]") {

@@ -237,6 +237,52 @@ TEST_CASE("layout: activations between stages are flows on real links", "[layout
     CHECK(crossed[0].steps[0].parts.transfer > step.parts.transfer);
 }
 
+// GPipe, forward 2 ms and backward 4 ms a micro-batch times `pace`, where a stage's sends follow
+// each other: when each is over, from when what it needs has come.
+double gpipe_s(int stages, int micro_batches, double transfer_s, double pace) {
+    std::vector<double> come(static_cast<std::size_t>(micro_batches));
+    const auto cross = [&](double pass_s, double idle_since) {
+        double sent = 0;
+        for (double& one : come) {
+            idle_since = std::max(idle_since, one) + pass_s;
+            one = sent = std::max(sent, idle_since) + transfer_s;
+        }
+        return idle_since;
+    };
+    std::vector<double> forwards;
+    for (int stage = 0; stage < stages; ++stage) forwards.push_back(cross(0.002 * pace, 0));
+    std::ranges::fill(come, 0);
+    double end = 0;
+    for (int stage = stages; stage-- > 0;) {
+        end = cross(0.004 * pace, forwards[static_cast<std::size_t>(stage)]);
+    }
+    return end;
+}
+
+TEST_CASE("layout: what a stage sends to the next goes one after the other", "[layout]") {
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
+    for (const std::int64_t size : {1'000'000, 5'000'000, 20'000'000, 200'000'000}) {
+        double before_s = 0;
+        for (const double pace : {0.001, 1.0, 4.0, 20.0}) {
+            CAPTURE(size, pace);
+            sim::StepJob job = pipeline_job(topology, sim::PipelineKind::gpipe, 4, 16);
+            for (Duration& compute : job.compute) {
+                compute = Duration::of(round_nearest(static_cast<double>(compute.raw()) * pace));
+            }
+            for (sim::StageWork& stage : job.layout->stages) stage.activations = bytes(size);
+            sim::Routes routes(topology);
+            const double transfer_s =
+                static_cast<double>(size) / routes.bandwidth(job.workers[0], job.workers[1]).raw() +
+                to_seconds(routes.latency(job.workers[0], job.workers[1]));
+            const sim::StepRecord step = steps_of(topology, job).front();
+            const double step_s = to_seconds(step.end - step.begin);
+            CHECK(step_s == Approx(gpipe_s(4, 16, transfer_s, pace)).epsilon(1e-5));
+            CHECK(step_s > before_s);  // the slower, the longer
+            before_s = step_s;
+        }
+    }
+}
+
 TEST_CASE("layout: Megatron's traffic is four all-reduces of b s h a block, six with recompute",
           "[layout]") {
     const sim::ModelProfile model = sim::model_named("megatron_8b", "test");
