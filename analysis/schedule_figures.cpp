@@ -347,7 +347,7 @@ plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
     read_jobs_table(folder / "jobs.csv", all);
     read_spans_table(folder / "spans.csv", all);
     plots::FigureInput input;
-    input.survivals = completion_times(all);
+    input.completions = completion_times(all);
     static const std::array quantities{
         SeededQuantity{
             {"completion", "completion time (h)", "completion_h"}, "completion_s_mean", 1 / 3600.0},
@@ -358,9 +358,10 @@ plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
     const std::vector<std::int32_t> gpus_of = gpus_of_machines(about);
     double gpus = 0;
     for (const std::int32_t one : gpus_of) gpus += one;
-    for (plots::VariationInput one : {queue_lines(all, gpus), fairness_lines(all)}) {
-        if (!one.lines.empty()) input.queues.push_back(std::move(one));
-    }
+    plots::VariationInput queues = queue_lines(all, gpus);
+    if (!queues.lines.empty()) input.queues = {std::move(queues)};
+    plots::VariationInput ratios = fairness_lines(all);
+    if (!ratios.lines.empty()) input.finish_time_ratios = {std::move(ratios)};
     input.job_hours = job_hours(all);
     constexpr std::size_t uses_most = 12;
     constexpr std::size_t bars_most = 5'000;

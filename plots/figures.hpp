@@ -264,6 +264,7 @@ struct FigureInput {
     std::vector<TimelineInput> timelines;
     std::vector<MarketInput> markets;
     std::vector<SurvivalInput> survivals;
+    std::vector<SurvivalInput> completions;  // of jobs that share a cluster
     std::vector<HourlyLosses> hourly_losses;
     std::optional<TopologyInput> topology;
     std::vector<LearningRun> learning;
@@ -271,7 +272,8 @@ struct FigureInput {
     std::vector<VariationInput> variations;
     std::optional<VariationInput> scaling;  // against workers
     std::optional<StepPartsInput> step_parts;
-    std::vector<VariationInput> queues;  // of schedulers, over time; and their fairness
+    std::vector<VariationInput> queues;              // of schedulers, over time
+    std::vector<VariationInput> finish_time_ratios;  // of schedulers
     std::vector<MachineUseInput> machine_uses;
     std::vector<JobHours> job_hours;
     std::vector<VariationInput> found;  // by searchers, over time
@@ -309,8 +311,17 @@ struct Figure {
 };
 std::span<const Figure> all_figures();
 
-// Whether the style leaves anything of it.
-bool is_shown(const Figure& figure, const FigureStyle& style);
+// The figure that a file of this name, without its ending, shows: "timeline-greedy". Or nothing.
+const Figure* figure_of_file(std::string_view stem);
+
+// Whether the style leaves anything of it, or of this one of its files.
+bool is_shown(const Figure& figure, const FigureStyle& style, std::string_view stem = {});
+
+// What --only calls a figure, a panel, or a file of a figure, as FigureStyle::only has it: of a
+// file, which may have its folder and its ending, the name. Nothing where no figure has that name.
+std::optional<std::string> shown_name(std::string_view name);
+// All figures with their panels in brackets.
+std::string figure_names();
 
 // What several figures gave: all files and notes, the problems joined, each said once.
 void add_result(FigureResult& all, const FigureResult& one);

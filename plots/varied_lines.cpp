@@ -308,7 +308,7 @@ public:
                   const FigureStyle& style)
         : input_(input), all_(looks_of_lines(input)) {
         for (std::size_t i = 0; i < input.quantities.size(); ++i) {
-            if (style.shows(figure, input.quantities[i].panel)) shown_.push_back(i);
+            if (style.shows(figure, input.quantities[i].panel, name)) shown_.push_back(i);
         }
         source_.name = name;
         source_.data = {{name + ".csv", table_of(input)}};
@@ -490,7 +490,7 @@ FigureResult draw_varied_lines(const std::string& figure,
         }
         const VariationInput shown = with_room(variations[i], name, all.notes);
         const bool any = std::ranges::any_of(shown.quantities, [&](const auto& quantity) {
-            return options.style.shows(figure, quantity.panel);
+            return options.style.shows(figure, quantity.panel, name);
         });
         if (!any) continue;
         const VariedDrawing drawing(shown, figure, name, options.style);

@@ -138,7 +138,7 @@ TEST_CASE("ukemi schedule: figures of the queue and of who held what", "[cli][jo
     const auto& folder = scratch.path();
     write_file(folder / "two.json", two_jobs);
     REQUIRE(run_ukemi(folder, {"schedule", "two.json", "--out", "r"}).code == 0);
-    CHECK(fs::exists(folder / "r/figures/queue_over_time-2.csv"));
+    CHECK(fs::exists(folder / "r/figures/finish_time_ratios.csv"));
     // Under fifo b comes at 1 s and waits for a, which has both GPUs until 10 s.
     const auto bars = csv_rows(folder / "r/figures/gpus_by_job.csv");
     REQUIRE(bars.size() == 2);

@@ -89,7 +89,11 @@ plots::FigureInput every_kind() {
         {"job",
          0,
          {{1, {{100, std::nullopt, 100.0}}, 0}, {32, {{2400, std::nullopt, 3200.0}}, 0}}}};
+    input.completions = {survival};
+    input.completions[0].file_stem = "completion_times";
+    input.completions[0].simulated = true;
     input.queues = {variation};
+    input.finish_time_ratios = {variation};
     input.found = {variation};
     plots::MachineUseInput& use = input.machine_uses.emplace_back();
     use.title = "who held what";
@@ -300,6 +304,44 @@ TEST_CASE("figures: --only leaves what it names", "[figures]") {
     CHECK(script.find("_price.csv") != std::string::npos);
     CHECK(script.find("_instances.csv'") == std::string::npos);
     CHECK(script.find("_progress.csv") == std::string::npos);
+}
+
+TEST_CASE("figures: the names of their files begin with theirs, and --only takes both",
+          "[figures]") {
+    const ScratchFolder folder;
+    const plots::FigureResult all = plots::draw_all(every_kind(), folder.path(), without_gnuplot());
+    std::set<std::string> drawn;
+    for (const std::filesystem::path& file : all.files) {
+        if (file.extension() != ".gp") continue;
+        const std::string stem = file.stem().string();
+        CAPTURE(stem);
+        const plots::Figure* const figure = plots::figure_of_file(stem);
+        REQUIRE(figure != nullptr);
+        drawn.emplace(figure->name);
+        // As `ukemi plot` prints it, and as `ukemi list figures` does.
+        const std::string picture = (folder.path() / stem).string() + ".svg";
+        CHECK(plots::shown_name(picture) == stem);
+        CHECK(plots::shown_name(stem) == stem);
+        CHECK(plots::shown_name(figure->name) == std::string(figure->name));
+        plots::FigureOptions options = without_gnuplot();
+        options.style.only = {stem};
+        const ScratchFolder alone;
+        plots::draw_all(every_kind(), alone.path(), options);
+        CHECK(alone.text_of(stem + ".gp") == folder.text_of(stem + ".gp"));
+        for (const auto& entry : std::filesystem::directory_iterator(alone.path())) {
+            CAPTURE(entry.path());
+            const bool first = figure->name == stem;  // names the whole figure
+            CHECK((entry.path().extension() != ".gp" || first || entry.path().stem() == stem));
+        }
+    }
+    CHECK(drawn.size() == plots::all_figures().size());
+    CHECK(drawn.contains("completion_times"));
+    for (const char* unknown : {"queue", "timeline_greedy", "timeline/cost", "r/timeline", ""}) {
+        CAPTURE(unknown);
+        CHECK_FALSE(plots::shown_name(unknown).has_value());
+    }
+    CHECK(plots::shown_name("timeline/price") == "timeline/price");
+    CHECK(plots::shown_name("price") == "price");
 }
 
 TEST_CASE("figures: drawn in a column's width, every legend at every place", "[figures]") {
