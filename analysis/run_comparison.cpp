@@ -163,8 +163,8 @@ std::vector<NamedValue> compared_values() {
                           return ratio(run.phases->transition_s,
                                        number_in(*run.row, "transitions"));
                       }});
-    for (const char* name : {"checkpoints", "revocations", "revocation_events", "launches", "plans",
-                             "discarded", "refused", "loss", "accuracy"}) {
+    for (const char* name : {"checkpoints", "revocations", "revocation_events", "failures",
+                             "launches", "plans", "discarded", "refused", "loss", "accuracy"}) {
         column(name);
     }
     return values;

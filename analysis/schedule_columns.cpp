@@ -56,20 +56,20 @@ void add_phase_fields(CsvWriter& csv, const ScheduledJob& job) {
 
 void name_controlled_columns(std::vector<std::string>& columns) {
     columns.insert(columns.end(), {"policies", "plans", "discarded", "transitions", "checkpoints",
-                                   "learned", "event_hash", "unfinished_because"});
+                                   "learned", "event_hash", "unfinished_because", "failures"});
 }
 
 void add_controlled_fields(CsvWriter& csv, const ScheduledJob& job) {
     const auto& own = job.outcome->controlled;
     if (own == nullptr) {
-        for (int i = 0; i < 8; ++i) csv.add("");
+        for (int i = 0; i < 9; ++i) csv.add("");
         return;
     }
     const records::RunResult& result = own->result;
     csv.add(own->policies).add(result.plans).add(result.discarded);
     csv.add(result.transitions).add(result.checkpoints);
     result.learned ? csv.add(*result.learned) : csv.add("");
-    csv.add(result.event_hash).add(result.unfinished_because);
+    csv.add(result.event_hash).add(result.unfinished_because).add(result.failures);
 }
 
 void add_decision_logs(std::span<const ScheduledRun> runs, MoreFiles& files) {

@@ -139,7 +139,8 @@ void add_policies(ReportPart& part, ordered_json rows) {
     add_columns(columns, {{"over the optimum, %", "/regret_percent", 1, 1, ""}});
     add_mean_columns(columns, "time", std::string(time.symbol), "/hours", time.per_hour, 1);
     add_columns(columns, {{"in time, %", "/deadline_met_share", 100, 0, ""},
-                          {"losses", "/revocations_mean", 1, 1, ""}});
+                          {"taken away", "/revocations_mean", 1, 1, ""},
+                          {"failed", "/failures_mean", 1, 1, ""}});
     add_bought_columns(columns);
     add_columns(columns, {{"optimum, USD", "/optimum_usd_mean"}, {"optimum is", "/optimum_kind"}});
     ReportTable table = table_of_rows("Policies", rows, columns);
@@ -187,7 +188,8 @@ void add_runs(ReportPart& part, const ordered_json& runs) {
                                           {"finished", "/finished"},
                                           {"in time", "/deadline_met"},
                                           {"over the optimum, %", "/regret_percent", 1, 1, ""},
-                                          {"losses", "/revocations", 1, 0, ""},
+                                          {"taken away", "/revocations", 1, 0, ""},
+                                          {"failed", "/failures", 1, 0, ""},
                                           {"changes", "/transitions", 1, 0, ""},
                                           {"checkpoints", "/checkpoints", 1, 0, ""},
                                           {"event hash", "/event_hash"}};
