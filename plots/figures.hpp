@@ -232,8 +232,14 @@ struct StepPartsInput {
     std::vector<Row> rows;
 };
 
-// Who held which GPUs of which machine when.
+// Who held how many GPUs when, and which of which machine.
 struct MachineUseInput {
+    struct Span {
+        std::size_t job = 0;
+        double begin_h = 0;
+        double end_h = 0;
+        double gpus = 0;  // or parts of some
+    };
     struct Bar {
         std::size_t machine = 0;
         std::int32_t first_gpu = 0;  // of the machine
@@ -246,7 +252,8 @@ struct MachineUseInput {
     std::string title;
     std::vector<std::int32_t> gpus_of;  // by machine
     std::vector<std::string> jobs;      // their names
-    std::vector<Bar> bars;
+    std::vector<Span> spans;
+    std::vector<Bar> bars;  // the same, by machine; none where that is not known
 };
 
 // What the GPUs did that a job of a shared cluster held.

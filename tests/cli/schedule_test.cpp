@@ -153,6 +153,15 @@ TEST_CASE("ukemi schedule: figures of the queue and of who held what", "[cli][jo
         if (waits) CHECK(row.at("waiting_mean") == "1");
         if (waits) CHECK(row.at("use_percent_mean") == "100");
     }
+    // Parts of two GPUs, of which nobody knows the machine.
+    REQUIRE(run_ukemi(folder, {"schedule", "live_cluster", "--schedulers", "max_min", "--set",
+                               "/restart=0 s", "--out", "m"})
+                .code == 0);
+    double most = 0;
+    for (const auto& row : csv_rows(folder / "m/figures/gpus_by_job.csv")) {
+        most = std::max(most, std::stod(row.at("high_gpus")));
+    }
+    CHECK(most == Approx(2));
 }
 
 TEST_CASE("ukemi schedule: wrong scenarios are refused in one line", "[cli][jobs]") {
