@@ -34,18 +34,6 @@ double length_of(std::string_view text, std::span<const LengthUnit> units, doubl
                                  units.front().name, ukemi::quoted(text)));
 }
 
-// As FigureStyle::only has it.
-std::string only_name(const std::string& name) {
-    if (const auto known = plots::shown_name(name)) return *known;
-    std::vector<std::string_view> figures;
-    for (const plots::Figure& figure : plots::all_figures()) figures.push_back(figure.name);
-    throw InputError(
-        "--only", "",
-        fmt::format("no figure, panel or file of a figure {}{}; figures, with their "
-                    "panels: {}",
-                    ukemi::quoted(name), did_you_mean(name, figures), plots::figure_names()));
-}
-
 constexpr std::pair<std::string_view, plots::LegendPlace> legend_places[] = {
     {"above", plots::LegendPlace::above},
     {"below", plots::LegendPlace::below},
@@ -93,7 +81,7 @@ plots::FigureOptions figure_options(const FigureFlags& flags) {
     for (const auto& [name, place] : legend_places) {
         if (flags.legend == name) options.style.legend = place;
     }
-    for (const std::string& name : flags.only) options.style.only.push_back(only_name(name));
+    for (const std::string& name : flags.only) options.style.only.push_back(plots::only_name(name));
     return options;
 }
 

@@ -7,6 +7,9 @@
 #include <array>
 #include <set>
 
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
+
 namespace ukemi::plots {
 namespace {
 
@@ -74,23 +77,6 @@ std::string_view without_ending(std::string_view name) {
     return name;
 }
 
-}  // namespace
-
-std::span<const Figure> all_figures() { return figures; }
-
-const Figure* figure_of_file(std::string_view stem) {
-    const std::string_view name = stem.substr(0, stem.find('-'));
-    const auto found = std::ranges::find(figures, name, &Figure::name);
-    return found == std::end(figures) ? nullptr : &*found;
-}
-
-bool is_shown(const Figure& figure, const FigureStyle& style, std::string_view stem) {
-    if (style.shows(figure.name, "", stem)) return true;
-    return std::ranges::any_of(words_of(figure.panels), [&](std::string_view panel) {
-        return style.shows(figure.name, panel, stem);
-    });
-}
-
 std::optional<std::string> shown_name(std::string_view name) {
     const std::string_view stem = without_ending(name);
     for (const Figure& figure : figures) {
@@ -116,6 +102,33 @@ std::string figure_names() {
         names += fmt::format(" ({})", panels);
     }
     return names;
+}
+
+}  // namespace
+
+std::span<const Figure> all_figures() { return figures; }
+
+const Figure* figure_of_file(std::string_view stem) {
+    const std::string_view name = stem.substr(0, stem.find('-'));
+    const auto found = std::ranges::find(figures, name, &Figure::name);
+    return found == std::end(figures) ? nullptr : &*found;
+}
+
+bool is_shown(const Figure& figure, const FigureStyle& style, std::string_view stem) {
+    if (style.shows(figure.name, "", stem)) return true;
+    return std::ranges::any_of(words_of(figure.panels), [&](std::string_view panel) {
+        return style.shows(figure.name, panel, stem);
+    });
+}
+
+std::string only_name(std::string_view name) {
+    if (const auto known = shown_name(name)) return *known;
+    std::vector<std::string_view> names;
+    for (const Figure& figure : figures) names.push_back(figure.name);
+    throw InputError("--only", "",
+                     fmt::format("no figure, panel or file of a figure {}{}; figures, with their "
+                                 "panels: {}",
+                                 ukemi::quoted(name), did_you_mean(name, names), figure_names()));
 }
 
 void add_result(FigureResult& all, const FigureResult& one) {

@@ -325,10 +325,9 @@ const Figure* figure_of_file(std::string_view stem);
 bool is_shown(const Figure& figure, const FigureStyle& style, std::string_view stem = {});
 
 // What --only calls a figure, a panel, or a file of a figure, as FigureStyle::only has it: of a
-// file, which may have its folder and its ending, the name. Nothing where no figure has that name.
-std::optional<std::string> shown_name(std::string_view name);
-// All figures with their panels in brackets.
-std::string figure_names();
+// file, which may have its folder and its ending, the name. InputError with all names where no
+// figure has that one.
+std::string only_name(std::string_view name);
 
 // What several figures gave: all files and notes, the problems joined, each said once.
 void add_result(FigureResult& all, const FigureResult& one);

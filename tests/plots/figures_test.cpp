@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/input_error.hpp"
 #include "tests/plots/scratch_folder.hpp"
 #include "tests/plots/without_gnuplot.hpp"
 
@@ -388,9 +389,9 @@ TEST_CASE("figures: the names of their files begin with theirs, and --only takes
         drawn.emplace(figure->name);
         // As `ukemi plot` prints it, and as `ukemi list figures` does.
         const std::string picture = (folder.path() / stem).string() + ".svg";
-        CHECK(plots::shown_name(picture) == stem);
-        CHECK(plots::shown_name(stem) == stem);
-        CHECK(plots::shown_name(figure->name) == std::string(figure->name));
+        CHECK(plots::only_name(picture) == stem);
+        CHECK(plots::only_name(stem) == stem);
+        CHECK(plots::only_name(figure->name) == std::string(figure->name));
         plots::FigureOptions options = without_gnuplot();
         options.style.only = {stem};
         const ScratchFolder alone;
@@ -406,10 +407,10 @@ TEST_CASE("figures: the names of their files begin with theirs, and --only takes
     CHECK(drawn.contains("completion_times"));
     for (const char* unknown : {"queue", "timeline_greedy", "timeline/cost", "r/timeline", ""}) {
         CAPTURE(unknown);
-        CHECK_FALSE(plots::shown_name(unknown).has_value());
+        CHECK_THROWS_AS(plots::only_name(unknown), InputError);
     }
-    CHECK(plots::shown_name("timeline/price") == "timeline/price");
-    CHECK(plots::shown_name("price") == "price");
+    CHECK(plots::only_name("timeline/price") == "timeline/price");
+    CHECK(plots::only_name("price") == "price");
 }
 
 TEST_CASE("figures: drawn in a column's width, every legend at every place", "[figures]") {
