@@ -92,6 +92,35 @@ TEST_CASE("variation: a second variation has columns, and --only leaves quantiti
     CHECK(plots::draw_variation(input, folder.path(), options).files.empty());
 }
 
+TEST_CASE("variation: axes reach as far as intervals, or a mark says that these go on",
+          "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    plots::VariationLine& greedy = input.variations[0].lines[0];
+    const auto script_with = [&](double low, double high) {
+        greedy.points[2].values[0].interval_95 = {low, high};
+        plots::draw_variation(input, folder.path(), without_gnuplot());
+        return folder.text_of("variation.gp");
+    };
+    const auto range_in = [](const std::string& script) {
+        const std::size_t at = script.find("set yrange [") + 12;
+        const std::size_t colon = script.find(':', at);
+        return std::pair(std::stod(script.substr(at)), std::stod(script.substr(colon + 1)));
+    };
+    // Means from 20 to 42: an interval of twice their reach is there as a whole, below zero, too.
+    for (const auto& [low, high] : {std::pair(30.0, 84.0), std::pair(-20.0, 60.0)}) {
+        const std::string script = script_with(low, high);
+        CHECK(range_in(script).first < low);
+        CHECK(range_in(script).second > high);
+        CHECK_FALSE(has(script, "interval goes on"));
+    }
+    const std::string cut = script_with(41, 4000);
+    CHECK(range_in(cut).second > 42 + 4 * (42 - 20));
+    CHECK(range_in(cut).second < 400);
+    CHECK(has(cut, "title 'interval goes on'"));
+    CHECK(has(cut, "$5 > "));
+}
+
 TEST_CASE("variation: what no axis can show is refused", "[figures]") {
     const ScratchFolder folder;
     plots::FigureInput input = two_lines();
