@@ -223,8 +223,8 @@ plots::VariationInput queue_lines(std::span<const SeenSchedule> all, double gpus
     constexpr std::size_t instants = 400;
     plots::VariationInput figure;
     figure.title = "jobs that wait, and GPUs in use";
-    figure.axis = "time (h)";
-    figure.column = "time_h";
+    figure.axis = figure.column = "time";
+    figure.hours = true;
     figure.quantities = {{.panel = "waiting", .axis = "jobs waiting", .column = "waiting"},
                          {.panel = "use", .axis = "GPUs in use (%)", .column = "use_percent"}};
     figure.columns = {""};
@@ -363,9 +363,16 @@ plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
     plots::FigureInput input;
     input.completions = completion_times(all);
     static const std::array quantities{
+        SeededQuantity{{.panel = "completion",
+                        .axis = "completion time",
+                        .column = "completion",
+                        .hours = true},
+                       "completion_s_mean",
+                       1 / 3600.0},
         SeededQuantity{
-            {"completion", "completion time (h)", "completion_h"}, "completion_s_mean", 1 / 3600.0},
-        SeededQuantity{{"makespan", "makespan (h)", "makespan_h"}, "makespan_s", 1 / 3600.0}};
+            {.panel = "makespan", .axis = "makespan", .column = "makespan", .hours = true},
+            "makespan_s",
+            1 / 3600.0}};
     input.variations = seeded_variations(folder / "schedule.json", "scheduler", quantities);
     const json about = json::parse(read_file(folder / "run.json"), nullptr, false);
     if (!about.is_object()) return input;

@@ -201,6 +201,8 @@ struct VariationQuantity {
     std::string column;    // of the table: "cost_usd"
     bool log_too = false;  // its axis is logarithmic where the numbers' is
     bool log = false;      // it is logarithmic everywhere
+    bool hours = false;    // values are hours: axis and column are without their unit, which is
+                           // chosen by their size
 };
 
 // A number that was varied, and what it did to each policy: a row of panels for each quantity, a
@@ -214,6 +216,7 @@ struct VariationInput {
     std::vector<std::string> columns;  // at least one; a single one may have no name
     std::vector<VariationLine> lines;
     bool steps = false;  // a value holds until the next point; else lines join them
+    bool hours = false;  // places are hours: axis and column are without their unit, as above
     // What stands at 0, 1, … on the axis, where these are no numbers; then nothing joins points.
     std::vector<std::string> places = {};
 };

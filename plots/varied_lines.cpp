@@ -13,6 +13,7 @@
 #include "plots/legend.hpp"
 #include "plots/policy_looks.hpp"
 #include "plots/title.hpp"
+#include "plots/varied_hours.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -545,7 +546,7 @@ FigureResult draw_varied_lines(const std::string& figure,
             add_result(all, {{}, fmt::format("{}: {}", figure, problem)});
             continue;
         }
-        const VariationInput shown = with_room(variations[i], name, all.notes);
+        const VariationInput shown = in_time_units(with_room(variations[i], name, all.notes));
         const bool any = std::ranges::any_of(shown.quantities, [&](const auto& quantity) {
             return options.style.shows(figure, quantity.panel, name);
         });

@@ -253,7 +253,9 @@ TEST_CASE("gpu_hours_by_job: a row a job, sums where there are many", "[figures]
     CHECK(folder.text_of("gpu_hours_by_job.csv") ==
           "row,useful_h,redone_h,transition_h,checkpoint_h,idle_h,wasted_h,held_h,name\n"
           "0,3,0.5,0.25,0,0,0.25,4,fifo: wide\n1,1,0,0,0,0,0,1,fifo: narrow\n");
-    CHECK(folder.text_of("gpu_hours_by_job.gp").find("'4 h, 75 %'") != std::string::npos);
+    CHECK(folder.text_of("gpu_hours_by_job.gp").find("'240 min, 75 %'") != std::string::npos);
+    CHECK(folder.text_of("gpu_hours_by_job.gp").find("'GPU time held (min), useful share'") !=
+          std::string::npos);
     for (int i = 0; i < 40; ++i) input.job_hours.push_back({"srtf", "one", {0.5, 0.5}});
     plots::draw_gpu_hours_by_job(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("gpu_hours_by_job.csv")

@@ -92,6 +92,26 @@ TEST_CASE("variation: a second variation has columns, and --only leaves quantiti
     CHECK(plots::draw_variation(input, folder.path(), options).files.empty());
 }
 
+TEST_CASE("variation: hours are shown in the unit that suits them", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input;
+    plots::VariationInput& figure = input.variations.emplace_back();
+    figure.axis = figure.column = "time";
+    figure.hours = true;
+    figure.quantities = {
+        {.panel = "held", .axis = "GPU time", .column = "gpu_time", .hours = true}};
+    figure.columns = {""};
+    // 1.8 s and 3.6 s on the axis, 5 min to 10 min on the other.
+    figure.lines = {
+        {"one", 0, {{0.0005, {{1.0 / 12}}}, {0.001, {{1.0 / 6, std::pair(0.1, 0.2)}}}}}};
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("variation.csv") ==
+          "line,time_s,gpu_time_min_mean,gpu_time_min_low_95,gpu_time_min_high_95,missed_share,"
+          "policy,variant\n0,1.8,5,,,0,one,\n0,3.6,10,6,12,0,one,\n");
+    CHECK(has(folder.text_of("variation.gp"), "axis_text = 'time (s)'\n"));
+    CHECK(has(folder.text_of("variation.gp"), "'GPU time (min)'"));
+}
+
 TEST_CASE("variation: axes reach as far as intervals, or a mark says that these go on",
           "[figures]") {
     const ScratchFolder folder;
