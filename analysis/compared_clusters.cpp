@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/compared_folder.hpp"
+#include "analysis/schedule_results.hpp"
+#include "analysis/search_results.hpp"
 #include "base/json_document.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
@@ -22,19 +24,26 @@ namespace {
 
 struct ClusterFolder {
     std::string_view command;
-    const char* compared;             // who decides
-    const char* decided;              // the table of what was decided
-    const char* at;                   // its column of the moment
-    std::vector<const char*> change;  // columns that two runs are compared by
+    const char* compared;              // who decides
+    const char* decided;               // the table of what was decided
+    const char* at;                    // its column of the moment
+    std::vector<const char*> change;   // columns that two runs are compared by
+    std::vector<NamedColumn> columns;  // of the summary
     std::string file(const char* ending) const { return fmt::format("{}.{}", command, ending); }
 };
 const std::array cluster_folders{
-    ClusterFolder{"schedule", "scheduler", "spans.csv", "begin_s", {"job", "gpus", "machines"}},
+    ClusterFolder{"schedule",
+                  "scheduler",
+                  "spans.csv",
+                  "begin_s",
+                  {"job", "gpus", "machines"},
+                  names_of(schedule_columns())},
     ClusterFolder{"search",
                   "searcher",
                   "pieces.csv",
                   "came_s",
-                  {"trial", "copies", "from_units", "until_units"}},
+                  {"trial", "copies", "from_units", "until_units"},
+                  names_of(search_columns())},
 };
 
 // A table whose rows begin with what was varied, the seed, and who decided.
@@ -113,6 +122,10 @@ StoredResults read_folder(const fs::path& folder, const ClusterFolder& kind) {
     const ordered_json document = ordered_json::parse(read_file(rows_file));
     auto changes = changes_in(folder, kind);
     HeadedTable summary(folder / kind.file("csv"), kind.compared);
+    std::vector<std::string> identifiers;
+    for (const NamedColumn& column : kind.columns) {
+        if (column.kind == records::RunColumnKind::identifier) identifiers.push_back(column.name);
+    }
     for (const ordered_json& row : document.at("runs")) {
         if (!summary.rows().next_row()) {
             throw InputError(folder.string(), "",
@@ -126,7 +139,8 @@ StoredResults read_folder(const fs::path& folder, const ClusterFolder& kind) {
                       std::make_shared<const ordered_json>(row),
                       std::nullopt,
                       {},
-                      changes[summary.head()]};
+                      changes[summary.head()],
+                      identifiers};
         results.runs.push_back(std::move(run));
     }
     return results;

@@ -39,6 +39,7 @@ struct StoredRun {
     std::optional<RecordedPhases> phases;
     std::filesystem::path decisions;                     // a log; empty if there is none
     std::optional<std::vector<ComparedChange>> changes;  // who held what; trials that went on
+    std::vector<std::string> identifiers = {};           // keys of the row whose numbers are names
 
     std::string which() const;
     std::string name() const;

@@ -26,6 +26,7 @@ PolicyMeans means_of(const PolicyGroup& group) {
         costs.push_back({member.cluster, to_dollars(run.cost)});
         hours.push_back({member.cluster, to_hours(run.duration)});
         means.revocations += static_cast<double>(run.revocations);
+        means.failures += static_cast<double>(run.failures);
         means.stuck += run.stuck;
         held_s += to_seconds(run.held);
         for (std::size_t cause = 0; cause < cause_count; ++cause) {
@@ -36,6 +37,7 @@ PolicyMeans means_of(const PolicyGroup& group) {
     means.cost_usd = summarise_clusters(costs);
     means.hours = summarise_clusters(hours);
     means.revocations /= static_cast<double>(means.outcome.runs);
+    means.failures /= static_cast<double>(means.outcome.runs);
     for (std::size_t cause = 0; cause < cause_count; ++cause) {
         means.share_percent[cause] = held_s > 0 ? 100 * cause_s[cause] / held_s : 0;
     }
@@ -59,6 +61,7 @@ std::string policy_means_csv(std::span<const PolicyMeans> policies) {
                     "cost_usd_high_95", "hours_mean", "hours_low_95", "hours_high_95",
                     "revocations_mean", "clusters", "cluster", "scenario"});
     add_outcome_names(columns);
+    columns.emplace_back("failures_mean");
     CsvWriter csv(columns);
     constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
     for (const PolicyMeans& one : policies) {
@@ -73,7 +76,7 @@ std::string policy_means_csv(std::span<const PolicyMeans> policies) {
         csv.add(one.revocations).add(one.cost_usd.clusters).add(one.clusters_name);
         csv.add(one.scenario);
         add_outcome_fields(csv, one.outcome);
-        csv.end_row();
+        csv.add(one.failures).end_row();
     }
     return csv.text();
 }
@@ -99,6 +102,7 @@ std::string policy_means_json(std::span<const PolicyMeans> policies) {
             row[name]["high_95"] = summary->mean_high_95;
         }
         row["revocations_mean"] = one.revocations;
+        row["failures_mean"] = one.failures;
         add_outcome_fields(row, one.outcome);
         rows.push_back(std::move(row));
     }

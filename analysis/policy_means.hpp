@@ -22,6 +22,7 @@ struct PolicyMeans : PolicyInVariant {
     Summary cost_usd;
     Summary hours;
     double revocations = 0;
+    double failures = 0;
     std::size_t stuck = 0;
     OutcomeMeans outcome;
     std::array<double, records::cause_count> share_percent{};  // of held instance-time, by cause

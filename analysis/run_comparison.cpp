@@ -127,6 +127,7 @@ Value ratio(const Value& above, const Value& below) {
 struct NamedValue {
     std::string name;
     std::function<Value(const StoredRun&)> of;
+    QuantityKind kind = QuantityKind::number;
 };
 
 // What is compared, in the order in which it is shown.
@@ -142,6 +143,7 @@ std::vector<NamedValue> compared_values() {
     for (const char* name : {"finished", "deadline_met", "duration_s", "cost_usd", "held_s"}) {
         column(name);
     }
+    values[0].kind = values[1].kind = QuantityKind::answer;
     for (const std::string_view cause : records::cause_names()) column(std::string(cause) + "_s");
     column("steps");
     values.push_back({"step_s_mean", [=](const StoredRun& run) {
@@ -161,8 +163,8 @@ std::vector<NamedValue> compared_values() {
                           return ratio(run.phases->transition_s,
                                        number_in(*run.row, "transitions"));
                       }});
-    for (const char* name : {"checkpoints", "revocations", "revocation_events", "launches", "plans",
-                             "discarded", "refused", "loss", "accuracy"}) {
+    for (const char* name : {"checkpoints", "revocations", "revocation_events", "failures",
+                             "launches", "plans", "discarded", "refused", "loss", "accuracy"}) {
         column(name);
     }
     return values;
@@ -205,8 +207,12 @@ std::vector<NamedValue> values_in(const StoredRun& run) {
     std::vector<NamedValue> values;
     for (const auto& [key, value] : run.row->items()) {
         if (key == "seed" || value.is_string() || value.is_object()) continue;
-        values.push_back(
-            {key, [key = key](const StoredRun& one) { return number_in(*one.row, key); }});
+        const bool names = std::ranges::find(run.identifiers, key) != run.identifiers.end();
+        values.push_back({key,
+                          [key = key](const StoredRun& one) { return number_in(*one.row, key); },
+                          names                ? QuantityKind::name
+                          : value.is_boolean() ? QuantityKind::answer
+                                               : QuantityKind::number});
     }
     return values;
 }
@@ -219,7 +225,7 @@ ComparedResult compare(const StoredRun& predicted, const StoredRun& measured) {
     run.predicted_which = predicted.which();
     run.measured_which = measured.which();
     for (const NamedValue& value : values_in(predicted)) {
-        ComparedQuantity quantity{value.name, value.of(predicted), value.of(measured)};
+        ComparedQuantity quantity{value.name, value.of(predicted), value.of(measured), value.kind};
         if (quantity.predicted || quantity.measured) run.quantities.push_back(std::move(quantity));
     }
     if (predicted.changes && measured.changes) {
@@ -266,8 +272,13 @@ std::string StoredRun::which() const {
 std::string StoredRun::name() const { return one_line(fmt::format("{} ({})", policy, which())); }
 
 Value ComparedQuantity::error() const {
-    if (!predicted || !measured) return std::nullopt;
+    if (kind != QuantityKind::number || !predicted || !measured) return std::nullopt;
     return *predicted - *measured;
+}
+
+std::optional<bool> ComparedQuantity::equal() const {
+    if (kind == QuantityKind::number || !predicted || !measured) return std::nullopt;
+    return *predicted == *measured;
 }
 
 Value ComparedQuantity::relative() const {

@@ -15,13 +15,19 @@
 
 namespace ukemi::analysis {
 
+// Answers (1: yes) and names, such as the number of a trial, are equal or they differ: a difference
+// of two would say nothing.
+enum class QuantityKind : std::uint8_t { number, answer, name };
+
 struct ComparedQuantity {
     std::string name;  // with its unit, as in runs.json where it comes from there
     std::optional<double> predicted;
     std::optional<double> measured;
+    QuantityKind kind = QuantityKind::number;
 
-    std::optional<double> error() const;     // predicted − measured
+    std::optional<double> error() const;     // predicted − measured, of numbers
     std::optional<double> relative() const;  // error / |measured|; absent where that is nothing
+    std::optional<bool> equal() const;       // of answers and names, where both are there
 };
 
 // What a run's policies changed, one committed Plan after the other. Two runs are compared by the

@@ -44,6 +44,10 @@ plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFi
     if (!what.document.seeds.empty()) about["seeds"] = what.document.seeds;
     if (!what.document.baseline.empty()) about["baseline"] = what.document.baseline;
     if (what.document.full) about["full"] = true;
+    if (const auto& live = what.document.live) {
+        about["live"] = {{"paced", live->paced}};
+        if (live->time_scale) about["live"]["time_scale"] = *live->time_scale;
+    }
     folder.write("run.json", about.dump(2) + "\n");
     for (const auto& [name, text] : what.files) {
         std::visit([&, &file = name](const auto& all) { folder.write(file, all); }, text);

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "sim/jobs/controlled_work.hpp"
 
 namespace ukemi::analysis {
@@ -56,20 +57,20 @@ void add_phase_fields(CsvWriter& csv, const ScheduledJob& job) {
 
 void name_controlled_columns(std::vector<std::string>& columns) {
     columns.insert(columns.end(), {"policies", "plans", "discarded", "transitions", "checkpoints",
-                                   "learned", "event_hash", "unfinished_because"});
+                                   "learned", "event_hash", "unfinished_because", "failures"});
 }
 
 void add_controlled_fields(CsvWriter& csv, const ScheduledJob& job) {
     const auto& own = job.outcome->controlled;
     if (own == nullptr) {
-        for (int i = 0; i < 8; ++i) csv.add("");
+        for (int i = 0; i < 9; ++i) csv.add("");
         return;
     }
     const records::RunResult& result = own->result;
     csv.add(own->policies).add(result.plans).add(result.discarded);
     csv.add(result.transitions).add(result.checkpoints);
     result.learned ? csv.add(*result.learned) : csv.add("");
-    csv.add(result.event_hash).add(result.unfinished_because);
+    csv.add(result.event_hash).add(result.unfinished_because).add(result.failures);
 }
 
 void add_decision_logs(std::span<const ScheduledRun> runs, MoreFiles& files) {
@@ -87,35 +88,49 @@ void add_decision_logs(std::span<const ScheduledRun> runs, MoreFiles& files) {
 void add_loss(const ScheduledJob& one, ScheduledRun& run) {
     const auto& own = one.outcome->controlled;
     if (one.outcome->losses == 0 && own == nullptr) return;
-    if (++run.losses.count > LossLines::most) return;
-    run.losses.first.push_back(fmt::format(
-        "{:<21}{:<14}{:>7}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}{:>8.2f}  {}\n",
-        run.scheduler, one_line(one.job->name), one.outcome->losses,
-        gpu_h(*one.outcome, records::Cause::useful), gpu_h(*one.outcome, records::Cause::redone),
-        gpu_h(*one.outcome, records::Cause::transition),
-        gpu_h(*one.outcome, records::Cause::checkpoint),
-        gpu_h(*one.outcome, records::Cause::idle) + gpu_h(*one.outcome, records::Cause::wasted),
-        to_dollars(one.outcome->cost), own == nullptr ? "" : own->policies));
+    if (++run.losses.count > JobLosses::most) return;
+    const auto of = [&](records::Cause cause) { return gpu_h(*one.outcome, cause); };
+    run.losses.first.push_back(
+        {one_line(one.job->name),
+         one.outcome->losses + (own == nullptr ? 0 : own->result.failures),
+         {of(records::Cause::useful), of(records::Cause::redone), of(records::Cause::transition),
+          of(records::Cause::checkpoint), of(records::Cause::idle) + of(records::Cause::wasted)},
+         one.outcome->cost,
+         own == nullptr ? "" : own->policies});
 }
 
 std::string losses_table(std::span<const ScheduledRun> runs) {
-    std::string text;
     std::size_t rows = 0;
+    double longest_h = 0;
     for (const ScheduledRun& run : runs) {
-        for (std::size_t i = 0; i < run.losses.first.size() && rows + i < LossLines::most; ++i) {
-            text += run.losses.first[i];
-        }
         rows += run.losses.count;
+        for (const JobLoss& one : run.losses.first) {
+            longest_h = std::max(longest_h, std::ranges::max(one.gpu_h));
+        }
     }
-    if (rows == 0) return text;
-    if (rows > LossLines::most) {
-        text += fmt::format("and {} more (jobs.csv)\n", rows - LossLines::most);
+    if (rows == 0) return {};
+    const TimeUnit unit = table_time_unit(longest_h);
+    std::string text = fmt::format("\n{:<21}{:<14}{:>7}", "scheduler", "job", "losses");
+    for (const char* cause : {"useful", "redone", "change", "saving", "idle"}) {
+        text += fmt::format("{:>11}", fmt::format("{} {}", cause, unit.symbol));
     }
-    return fmt::format("\n{:<21}{:<14}{:>7}{:>10}{:>10}{:>10}{:>10}{:>10}{:>8}  {}\n", "scheduler",
-                       "job", "losses", "useful h", "redone h", "change h", "saving h", "idle h",
-                       "cost $", "policies") +
-           text +
-           "\nJobs that lost machines or have policies of their own: GPU hours by cause (idle: "
+    text += fmt::format("{:>8}  policies\n", "cost $");
+    std::size_t shown = 0;
+    for (const ScheduledRun& run : runs) {
+        for (const JobLoss& one : run.losses.first) {
+            if (++shown > JobLosses::most) continue;
+            text += fmt::format("{:<21}{:<14}{:>7}", run.scheduler, one.job, one.losses);
+            for (const double hours : one.gpu_h) {
+                text += fmt::format("{:>11.2f}", hours * unit.per_hour);
+            }
+            text += fmt::format("{:>8.2f}  {}\n", to_dollars(one.cost), one.policies);
+        }
+    }
+    if (rows > JobLosses::most) {
+        text += fmt::format("and {} more (jobs.csv)\n", rows - JobLosses::most);
+    }
+    return text +
+           "\nJobs that lost machines or have policies of their own: GPU time by cause (idle: "
            "held for\nnothing, or in a step that was torn), and their part of the bill.\n";
 }
 

@@ -223,8 +223,8 @@ plots::VariationInput queue_lines(std::span<const SeenSchedule> all, double gpus
     constexpr std::size_t instants = 400;
     plots::VariationInput figure;
     figure.title = "jobs that wait, and GPUs in use";
-    figure.axis = "time (h)";
-    figure.column = "time_h";
+    figure.axis = figure.column = "time";
+    figure.hours = true;
     figure.quantities = {{.panel = "waiting", .axis = "jobs waiting", .column = "waiting"},
                          {.panel = "use", .axis = "GPUs in use (%)", .column = "use_percent"}};
     figure.columns = {""};
@@ -288,7 +288,40 @@ std::vector<std::int32_t> gpus_of_machines(const json& about) {
 }
 
 // Each span takes the first GPUs of its machines that are free; as they need not lie together, it
-// may be several bars. Nothing where a machine has fewer than that.
+// may be several bars. Nothing where a machine has fewer than that, or a span is on none: it has
+// parts of GPUs. Spans are in the order in which they begin.
+std::vector<plots::MachineUseInput::Bar> bars_on_machines(
+    const std::vector<const SeenSpan*>& spans, const std::map<std::string, std::size_t>& numbers,
+    const std::vector<std::int32_t>& gpus_of) {
+    std::vector<plots::MachineUseInput::Bar> bars;
+    std::vector<std::vector<double>> free_from;  // by machine and GPU
+    for (const std::int32_t gpus : gpus_of) free_from.emplace_back(gpus, -1);
+    for (const SeenSpan* span : spans) {
+        if (span->machines.empty() && span->gpus > 0) return {};
+        for (const auto& [machine, gpus] : span->machines) {
+            if (machine >= free_from.size()) return {};
+            std::int32_t left = gpus;
+            for (std::size_t i = 0; i < free_from[machine].size() && left > 0; ++i) {
+                if (free_from[machine][i] > span->begin_h) continue;
+                free_from[machine][i] = span->end_h;
+                --left;
+                const auto gpu = static_cast<std::int32_t>(i);
+                const bool goes_on = !bars.empty() && left + 1 < gpus &&
+                                     bars.back().first_gpu + bars.back().gpus == gpu;
+                if (goes_on) {
+                    ++bars.back().gpus;
+                } else {
+                    bars.push_back(
+                        {machine, gpu, 1, span->begin_h, span->end_h, numbers.at(span->job)});
+                }
+            }
+            if (left > 0) return {};
+        }
+    }
+    return bars;
+}
+
+// Nothing where nobody held anything, or somebody did who is no job.
 std::optional<plots::MachineUseInput> machine_use(const SeenSchedule& seen,
                                                   const std::vector<std::int32_t>& gpus_of) {
     plots::MachineUseInput figure;
@@ -302,33 +335,14 @@ std::optional<plots::MachineUseInput> machine_use(const SeenSchedule& seen,
     std::vector<const SeenSpan*> spans;
     for (const SeenSpan& span : seen.spans) {
         if (!numbers.contains(span.job)) return std::nullopt;
-        if (span.end_h > span.begin_h) spans.push_back(&span);
+        if (span.end_h > span.begin_h && span.gpus > 0) spans.push_back(&span);
     }
+    if (spans.empty()) return std::nullopt;
     std::ranges::stable_sort(spans, {}, [](const SeenSpan* span) { return span->begin_h; });
-    std::vector<std::vector<double>> free_from;  // by machine and GPU
-    for (const std::int32_t gpus : gpus_of) free_from.emplace_back(gpus, -1);
     for (const SeenSpan* span : spans) {
-        for (const auto& [machine, gpus] : span->machines) {
-            if (machine >= free_from.size()) return std::nullopt;
-            std::int32_t left = gpus;
-            for (std::size_t i = 0; i < free_from[machine].size() && left > 0; ++i) {
-                if (free_from[machine][i] > span->begin_h) continue;
-                free_from[machine][i] = span->end_h;
-                --left;
-                const auto gpu = static_cast<std::int32_t>(i);
-                const bool goes_on = !figure.bars.empty() && left + 1 < gpus &&
-                                     figure.bars.back().first_gpu + figure.bars.back().gpus == gpu;
-                if (goes_on) {
-                    ++figure.bars.back().gpus;
-                } else {
-                    figure.bars.push_back(
-                        {machine, gpu, 1, span->begin_h, span->end_h, numbers.at(span->job)});
-                }
-            }
-            if (left > 0) return std::nullopt;
-        }
+        figure.spans.push_back({numbers.at(span->job), span->begin_h, span->end_h, span->gpus});
     }
-    if (figure.bars.empty()) return std::nullopt;
+    figure.bars = bars_on_machines(spans, numbers, gpus_of);
     return figure;
 }
 
@@ -347,25 +361,30 @@ plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
     read_jobs_table(folder / "jobs.csv", all);
     read_spans_table(folder / "spans.csv", all);
     plots::FigureInput input;
-    input.survivals = completion_times(all);
+    input.completions = completion_times(all);
     static const std::array quantities{
+        SeededQuantity{{.panel = "completion",
+                        .axis = "completion time",
+                        .column = "completion",
+                        .hours = true},
+                       "completion_s_mean",
+                       1 / 3600.0},
         SeededQuantity{
-            {"completion", "completion time (h)", "completion_h"}, "completion_s_mean", 1 / 3600.0},
-        SeededQuantity{{"makespan", "makespan (h)", "makespan_h"}, "makespan_s", 1 / 3600.0}};
+            {.panel = "makespan", .axis = "makespan", .column = "makespan", .hours = true},
+            "makespan_s",
+            1 / 3600.0}};
     input.variations = seeded_variations(folder / "schedule.json", "scheduler", quantities);
     const json about = json::parse(read_file(folder / "run.json"), nullptr, false);
     if (!about.is_object()) return input;
     const std::vector<std::int32_t> gpus_of = gpus_of_machines(about);
     double gpus = 0;
     for (const std::int32_t one : gpus_of) gpus += one;
-    for (plots::VariationInput one : {queue_lines(all, gpus), fairness_lines(all)}) {
-        if (!one.lines.empty()) input.queues.push_back(std::move(one));
-    }
+    plots::VariationInput queues = queue_lines(all, gpus);
+    if (!queues.lines.empty()) input.queues = {std::move(queues)};
+    plots::VariationInput ratios = fairness_lines(all);
+    if (!ratios.lines.empty()) input.finish_time_ratios = {std::move(ratios)};
     input.job_hours = job_hours(all);
-    constexpr std::size_t uses_most = 12;
-    constexpr std::size_t bars_most = 5'000;
     for (const SeenSchedule& seen : all) {
-        if (input.machine_uses.size() == uses_most || seen.spans.size() > bars_most) continue;
         auto use = machine_use(seen, gpus_of);
         if (!use) continue;
         const std::size_t number = input.machine_uses.size() + 1;

@@ -11,6 +11,7 @@
 #include "analysis/schedule_users.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "records/varied_columns.hpp"
 
 namespace ukemi::analysis {
@@ -54,24 +55,33 @@ std::string ledgers_table(const GroupedRuns& groups) {
                mean(group, "stuck") > 0 || mean(group, "out_of_budget") > 0;
     };
     if (std::ranges::none_of(groups.means(), says_something)) return {};
+    double longest_h = 0;
+    for (const GroupMeans& group : groups.means()) {
+        for (const char* column : {"machine_h", "useful_gpu_h", "redone_gpu_h"}) {
+            longest_h = std::max(longest_h, mean(group, column));
+        }
+    }
+    const TimeUnit unit = table_time_unit(longest_h);
+    const auto in_unit = [&](std::string_view of) { return fmt::format("{} {}", of, unit.symbol); };
     std::string text =
-        fmt::format("\n{:<21}{:>11}{:>11}{:>11}{:>6}{:>8}{:>10}{:>10}{:>8}{:>7}{:>7}\n",
-                    "scheduler", "cost $", "unused $", "machine h", "lost", "shared", "useful h",
-                    "redone h", "else h", "stuck", "spent");
+        fmt::format("\n{:<21}{:>10}{:>10}{:>12}{:>6}{:>8}{:>11}{:>11}{:>9}{:>7}{:>7}\n",
+                    "scheduler", "cost $", "unused $", in_unit("machine"), "lost", "shared",
+                    in_unit("useful"), in_unit("redone"), in_unit("else"), "stuck", "spent");
     for (const GroupMeans& group : groups.means()) {
         text += fmt::format(
-            "{:<21}{:>11.2f}{:>11.2f}{:>11.2f}{:>6}{:>8}{:>10.2f}{:>10.2f}{:>8.2f}{:>7}{:>7}\n",
+            "{:<21}{:>10.2f}{:>10.2f}{:>12.2f}{:>6}{:>8}{:>11.2f}{:>11.2f}{:>9.2f}{:>7}{:>7}\n",
             group.policy, mean(group, "cost_usd"), mean(group, "unused_usd"),
-            mean(group, "machine_h"), mean_count(mean(group, "machines_lost")),
-            mean_count(mean(group, "shared_losses")), mean(group, "useful_gpu_h"),
-            mean(group, "redone_gpu_h"),
-            mean(group, "transition_gpu_h") + mean(group, "checkpoint_gpu_h") +
-                mean(group, "idle_gpu_h") + mean(group, "wasted_gpu_h"),
+            mean(group, "machine_h") * unit.per_hour, mean_count(mean(group, "machines_lost")),
+            mean_count(mean(group, "shared_losses")), mean(group, "useful_gpu_h") * unit.per_hour,
+            mean(group, "redone_gpu_h") * unit.per_hour,
+            (mean(group, "transition_gpu_h") + mean(group, "checkpoint_gpu_h") +
+             mean(group, "idle_gpu_h") + mean(group, "wasted_gpu_h")) *
+                unit.per_hour,
             mean_count(mean(group, "stuck")), mean_count(mean(group, "out_of_budget")));
     }
     return text +
            "\nDollars of all machines, and what of them no job had; machines lost, and losses that "
-           "hit several\njobs at once; GPU hours of jobs, by what they did: else are starts and "
+           "hit several\njobs at once; GPU time of jobs, by what they did: else are starts and "
            "saves; stuck: jobs whose\nmachines never came; spent: jobs that were stopped with "
            "their "
            "budgets spent.\n";

@@ -6,6 +6,7 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "records/varied_columns.hpp"
 
 namespace ukemi::analysis {
@@ -49,9 +50,14 @@ std::string schedule_users_csv(std::span<const ScheduledRun> runs) {
 std::string schedule_users_table(std::span<const ScheduledRun> runs) {
     if (!have_users(runs)) return {};
     constexpr std::size_t rows_most = 40;
-    std::string text =
-        fmt::format("\n{:<21}{:<14}{:>7}{:>7}{:>7}{:>12}{:>8}{:>11}{:>11}\n", "scheduler", "user",
-                    "jobs", "done", "late", "mean (s)", "ratio", "GPU h", "cost $");
+    double longest_h = 0;
+    for (const ScheduledRun& run : runs) {
+        for (const UserSums& user : run.users) longest_h = std::max(longest_h, user.gpu_s / 3600);
+    }
+    const TimeUnit unit = table_time_unit(longest_h);
+    std::string text = fmt::format("\n{:<21}{:<14}{:>7}{:>7}{:>7}{:>12}{:>8}{:>11}{:>11}\n",
+                                   "scheduler", "user", "jobs", "done", "late", "mean (s)", "ratio",
+                                   fmt::format("GPU {}", unit.symbol), "cost $");
     std::size_t rows = 0;
     for (const ScheduledRun& run : runs) {
         for (const UserSums& user : run.users) {
@@ -62,8 +68,8 @@ std::string schedule_users_table(std::span<const ScheduledRun> runs) {
                                 run.scheduler, user.name.empty() ? "-" : one_line(user.name),
                                 user.jobs, user.complete, user.late + user.refused,
                                 mean_s ? fmt::format("{:.1f}", *mean_s) : "-",
-                                ratio ? fmt::format("{:.3g}", *ratio) : "-", user.gpu_s / 3600,
-                                to_dollars(user.cost));
+                                ratio ? fmt::format("{:.3g}", *ratio) : "-",
+                                user.gpu_s / 3600 * unit.per_hour, to_dollars(user.cost));
         }
     }
     if (rows > rows_most) text += fmt::format("and {} more (users.csv)\n", rows - rows_most);

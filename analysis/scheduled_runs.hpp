@@ -1,6 +1,7 @@
 // scheduled_runs.hpp — schedulers run on workloads, and what came out, summed up.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,10 +50,18 @@ struct ControlledLeft {
     std::shared_ptr<const sim::ControlledOutcome> outcome;
 };
 
-// Lines about jobs that lost machines or have policies of their own: the first, and of how many.
-struct LossLines {
+// A job that lost machines or has policies of its own.
+struct JobLoss {
+    std::string job;
+    std::int64_t losses = 0;
+    std::array<double, 5> gpu_h{};  // useful, redone, change, saving, idle
+    Dollars cost;
+    std::string policies;
+};
+// The first of them, and of how many.
+struct JobLosses {
     static constexpr std::size_t most = 40;
-    std::vector<std::string> first;
+    std::vector<JobLoss> first;
     std::size_t count = 0;
 };
 
@@ -71,7 +80,7 @@ struct ScheduledRun {
     std::vector<sim::SharingJob> asked;  // the same: what they asked for
     sim::ScheduleOutcome outcome;        // with jobs and spans, if they are kept
     std::vector<ControlledLeft> controlled;
-    LossLines losses;
+    JobLosses losses;
     Summary completion_s;  // of jobs that were not refused
     double completion_s_p99 = 0;
     double restarts_per_job = 0;

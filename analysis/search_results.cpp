@@ -19,6 +19,7 @@
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
 #include "base/text_scan.hpp"
+#include "base/time_unit.hpp"
 #include "records/varied_columns.hpp"
 #include "traces/csv_scanner.hpp"
 
@@ -72,7 +73,7 @@ constexpr std::array columns_of_searches = {
                  [](const SearchedRun& run) { return count_of(run.outcome.pieces.size()); }},
     SearchColumn{"restarts", RunColumnKind::integer,
                  [](const SearchedRun& run) -> RunValue { return run.outcome.restarts; }},
-    SearchColumn{"winner", RunColumnKind::integer,
+    SearchColumn{"winner", RunColumnKind::identifier,
                  [](const SearchedRun& run) { return count_of(run.outcome.winner); }},
     SearchColumn{"units", RunColumnKind::integer,
                  [](const SearchedRun& run) -> RunValue { return run.winner().units; }},
@@ -91,7 +92,7 @@ constexpr std::array columns_of_searches = {
                  }},
     SearchColumn{"gpu_share", RunColumnKind::real,
                  [](const SearchedRun& run) { return value_or_nothing(run.gpu_share()); }},
-    SearchColumn{"full_winner", RunColumnKind::integer, of_full<&sim::FullComparison::winner>},
+    SearchColumn{"full_winner", RunColumnKind::identifier, of_full<&sim::FullComparison::winner>},
     SearchColumn{"full_metric", RunColumnKind::real, of_full<&sim::FullComparison::metric>},
     SearchColumn{"same_winner", RunColumnKind::flag, of_full<&sim::FullComparison::same_winner>},
     SearchColumn{"as_good", RunColumnKind::flag, of_full<&sim::FullComparison::as_good>},
@@ -159,11 +160,28 @@ std::string settings_in_words(const SearchedRun& run) {
     return one_line(words);
 }
 
-std::string row_of(const GroupedRuns& groups, const GroupMeans& group, const SearchedRun& first) {
+struct SearchUnits {
+    TimeUnit makespan;
+    TimeUnit gpus;
+};
+
+SearchUnits units_of(const GroupedRuns& groups) {
+    double makespan_h = 0;
+    double gpu_h = 0;
+    for (const GroupMeans& group : groups.means()) {
+        makespan_h = std::max(makespan_h, mean_of(groups, group, "makespan_s").mean / 3600);
+        gpu_h = std::max(gpu_h, mean_of(groups, group, "gpu_h").mean);
+    }
+    return {table_time_unit(makespan_h), table_time_unit(gpu_h)};
+}
+
+std::string row_of(const GroupedRuns& groups, const SearchUnits& units, const GroupMeans& group,
+                   const SearchedRun& first) {
     const auto mean = [&](std::string_view column) { return mean_of(groups, group, column).mean; };
     std::string row = fmt::format(
-        "{:<20}{:>7}{:>8}{:>10.4f}{:>14.2f}{:>9.2f}{:>8}", group.policy, mean_count(mean("trials")),
-        mean_count(mean("pieces")), mean("metric"), mean("makespan_s") / 3600, mean("gpu_h"),
+        "{:<20}{:>7}{:>8}{:>10.4f}{:>15.2f}{:>9.2f}{:>8}", group.policy, mean_count(mean("trials")),
+        mean_count(mean("pieces")), mean("metric"),
+        mean("makespan_s") / 3600 * units.makespan.per_hour, mean("gpu_h") * units.gpus.per_hour,
         first.gpu_share() ? fmt::format("{:.1f}", 100 * mean("gpu_share")) : "-");
     const auto runs = static_cast<double>(group.outcome.runs);
     if (first.full) {
@@ -262,12 +280,14 @@ std::string searches_table(const scenarios::SearchScenario& first,
         "{}: {} key{}, {} units a training, on {} GPUs{}\n\n", one_line(first.name),
         first.space.size(), first.space.size() == 1 ? "" : "s", first.units,
         first.where.cluster.gpus(), seeds > 1 ? fmt::format("; means over {} seeds", seeds) : "");
+    const SearchUnits units = units_of(groups);
     text += fmt::format(
-        "{:<20}{:>7}{:>8}{:>10}{:>14}{:>9}{:>8}{}\n", "searcher", "trials", "pieces", "metric",
-        "makespan (h)", "GPU h", "GPU %",
+        "{:<20}{:>7}{:>8}{:>10}{:>15}{:>9}{:>8}{}\n", "searcher", "trials", "pieces", "metric",
+        fmt::format("makespan ({})", units.makespan.symbol),
+        fmt::format("GPU {}", units.gpus.symbol), "GPU %",
         full ? fmt::format("{:>{}}{:>8}", "winner", 12 + (seeds > 9 ? 1 : 0), "as good") : "");
     for (const GroupMeans& group : groups.means()) {
-        text += row_of(groups, group, first_of(group, runs));
+        text += row_of(groups, units, group, first_of(group, runs));
     }
     text +=
         "\nmetric: of the trial that won; GPU %: of what training all these trials in full takes";
@@ -374,8 +394,8 @@ plots::FigureInput read_searched(const std::filesystem::path& folder) {
     }
     plots::VariationInput figure;
     figure.title = "the best trial so far";
-    figure.axis = "time (h)";
-    figure.column = "time_h";
+    figure.axis = figure.column = "time";
+    figure.hours = true;
     figure.quantities = {{.panel = "metric", .axis = "metric", .column = "metric"}};
     figure.columns = {""};
     figure.steps = true;
@@ -395,7 +415,8 @@ plots::FigureInput read_searched(const std::filesystem::path& folder) {
     plots::FigureInput input;
     static const std::array quantities{
         SeededQuantity{{"metric", "metric of the trial that won", "metric"}, "metric"},
-        SeededQuantity{{"time", "GPU time (h)", "gpu_h"}, "gpu_h"}};
+        SeededQuantity{{.panel = "time", .axis = "GPU time", .column = "gpu_time", .hours = true},
+                       "gpu_h"}};
     input.variations = seeded_variations(folder / "search.json", "searcher", quantities);
     constexpr std::size_t lines_that_fit = 12;
     const bool fits = !figure.lines.empty() && figure.lines.size() <= lines_that_fit;

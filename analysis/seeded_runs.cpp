@@ -18,7 +18,8 @@ namespace ukemi::analysis {
 namespace {
 
 bool holds_numbers(const NamedColumn& column) {
-    return column.kind != records::RunColumnKind::text;
+    using records::RunColumnKind;
+    return column.kind != RunColumnKind::text && column.kind != RunColumnKind::identifier;
 }
 
 double number_of(const records::RunValue& value) {

@@ -37,6 +37,12 @@ StepDocument read_step_document(const fs::path& file, std::string_view command) 
         document.seeds = about.value("seeds", document.seeds);
         document.baseline = about.value("baseline", "");
         document.full = about.value("full", false);
+        if (about.contains("live")) {
+            const json& live = about.at("live");
+            document.live = {live.at("paced").get<bool>(), std::nullopt};
+            if (live.contains("time_scale"))
+                document.live->time_scale = live.at("time_scale").get<double>();
+        }
     } catch (const json::exception& error) {
         throw InputError(file.string(), "", fmt::format("damaged: {}", error.what()));
     }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,12 @@
 
 namespace ukemi::analysis {
 
+// How a run was made that really trained.
+struct LiveInputs {
+    bool paced = false;
+    std::optional<double> time_scale;  // nothing: the scenario's, or 1
+};
+
 struct StepDocument {
     std::filesystem::path file;
     std::string text;
@@ -19,6 +26,7 @@ struct StepDocument {
     std::vector<std::uint64_t> seeds = {};  // empty: the scenario's own
     std::string baseline = {};              // whom others are compared with; empty: nobody
     bool full = false;                      // of a search: every trial is trained to its end, too
+    std::optional<LiveInputs> live = {};
 };
 StepDocument read_step_document(const std::filesystem::path& file,
                                 std::string_view command = "simulate");

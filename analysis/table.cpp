@@ -50,6 +50,7 @@ struct Notes {
     bool optimum = false;
     std::set<std::string> forecasts;  // other than exact
     bool unfinished = false;
+    bool failed = false;    // live workers
     std::size_t stuck = 0;  // runs
     std::size_t runs = 0;   // of a policy, at most
     std::size_t repeated = 0;
@@ -120,18 +121,19 @@ void note(const PolicyMeans& row, Notes& notes) {
     if (!row.clusters_words.empty()) notes.clusters.insert(row.clusters_words);
     notes.one_cluster = notes.one_cluster || (row.cost_usd.clusters == 1 && row.outcome.runs > 1);
     notes.stuck += row.stuck;
+    notes.failed = notes.failed || row.failures > 0;
 }
 
 std::string policy_line(const PolicyMeans& row, const PolicyTableLayout& layout) {
     const Summary& cost = row.cost_usd;
     const std::string interval =
         cost.clusters < 2 ? "" : fitted(cost.mean_high_95 - cost.mean, 2, 7);
-    std::string text =
-        fmt::format("{} {:>9} {:>7} {:>7} {:>6}{} {:>4} {:>6}  ", name_cells(row),
-                    fitted(cost.mean, 2, 9), interval, regret_text(row.outcome.regret_percent),
-                    fitted(row.hours.mean * layout.time.per_hour, 1, 6),
-                    row.outcome.finished < row.outcome.runs ? '!' : ' ',
-                    row.outcome.deadline_met_percent(), fitted(row.revocations, 1, 6));
+    std::string text = fmt::format(
+        "{} {:>9} {:>7} {:>7} {:>6}{} {:>4} {:>6}  ", name_cells(row), fitted(cost.mean, 2, 9),
+        interval, regret_text(row.outcome.regret_percent),
+        fitted(row.hours.mean * layout.time.per_hour, 1, 6),
+        row.outcome.finished < row.outcome.runs ? '!' : ' ', row.outcome.deadline_met_percent(),
+        fitted(row.revocations + row.failures, 1, 6));
     for (const double share : row.share_percent) text += fmt::format("{:>4.0f}", share);
     return text + market_cells(row.outcome, layout) + "\n";
 }
@@ -153,6 +155,7 @@ std::string remarks(const Notes& notes) {
         text += fmt::format("what policies expected was {} (\"predictor\")\n",
                             fmt::join(notes.forecasts, " or "));
     }
+    if (notes.failed) text += "losses: machines that were taken away, and workers that failed\n";
     if (notes.unfinished) text += "! some runs did not finish their work\n";
     if (notes.stuck > 0) {
         text += fmt::format("{} run{} could not go on: nothing to come would have changed that\n",

@@ -9,7 +9,6 @@
 
 #include "analysis/policy_means.hpp"
 #include "analysis/table.hpp"
-#include "base/time_unit.hpp"
 #include "plots/gnuplot.hpp"
 #include "records/varied_columns.hpp"
 
@@ -199,11 +198,9 @@ std::vector<plots::VariationInput> VariationFigures::figures(
 
 namespace {
 
-plots::VariationValue value_of(const Summary& summary, double factor) {
-    plots::VariationValue value{factor * summary.mean};
-    if (summary.clusters > 1) {
-        value.interval_95 = {factor * summary.mean_low_95, factor * summary.mean_high_95};
-    }
+plots::VariationValue value_of(const Summary& summary) {
+    plots::VariationValue value{summary.mean};
+    if (summary.clusters > 1) value.interval_95 = {summary.mean_low_95, summary.mean_high_95};
     return value;
 }
 
@@ -225,24 +222,20 @@ std::vector<plots::VariationInput> variations_of(std::span<const records::RunRes
     std::optional<VariationKeys> keys = variation_keys(variants);
     if (!keys) return {};
     const std::vector<PolicyMeans> means = policy_means(runs);
-    double most_h = 0;
     std::string over = means.front().clusters_words;
     bool several = false;  // scenarios
     for (const PolicyMeans& one : means) {
-        most_h = std::max(most_h, one.hours.mean);
         if (one.clusters_words != over) over.clear();
         several = several || one.scenario != means.front().scenario;
     }
-    const TimeUnit unit = axis_time_unit(most_h);
-    VariationFigures figures(std::move(*keys), {{"cost", "cost (USD)", "cost_usd"},
-                                                {"time", fmt::format("time ({})", unit.symbol),
-                                                 fmt::format("duration_{}", unit.symbol)}});
+    VariationFigures figures(
+        std::move(*keys), {{.panel = "cost", .axis = "cost (USD)", .column = "cost_usd"},
+                           {.panel = "time", .axis = "time", .column = "duration", .hours = true}});
     for (const PolicyMeans& one : means) {
         const std::string policy = short_label(one.policy);
         figures.add(first.at(one.variant)->varied,
                     several ? fmt::format("{}, {}", policy, one.scenario) : policy,
-                    {value_of(one.cost_usd, 1), value_of(one.hours, unit.per_hour)},
-                    missed_share(one.outcome));
+                    {value_of(one.cost_usd), value_of(one.hours)}, missed_share(one.outcome));
     }
     return figures.figures("cost and time", over);
 }

@@ -27,11 +27,16 @@ std::string number(const std::optional<double>& value) {
     return value ? fmt::format("{:.6g}", *value) : "-";
 }
 
-// «finished» is a number among numbers; a reader wants a word.
 std::string shown(const analysis::ComparedQuantity& quantity, const std::optional<double>& value) {
-    const bool answer = quantity.name == "finished" || quantity.name == "deadline_met";
-    if (!answer || !value) return number(value);
+    if (quantity.kind != analysis::QuantityKind::answer || !value) return number(value);
     return *value != 0 ? "yes" : "no";
+}
+
+// The difference of numbers; of answers and names, whether there is one.
+std::string difference(const analysis::ComparedQuantity& quantity) {
+    const std::optional<bool> equal = quantity.equal();
+    if (!equal) return number(quantity.error());
+    return *equal ? "equal" : "different";
 }
 
 std::string percent(const std::optional<double>& value) {
@@ -48,7 +53,7 @@ void print_run(const analysis::ComparedResult& run) {
     for (const analysis::ComparedQuantity& quantity : run.quantities) {
         fmt::print("  {:<24} {:>14} {:>14} {:>14} {:>12}\n", quantity.name,
                    shown(quantity, quantity.predicted), shown(quantity, quantity.measured),
-                   number(quantity.error()), percent(quantity.relative()));
+                   difference(quantity), percent(quantity.relative()));
     }
     if (!run.decisions) {
         fmt::print("  decisions: not both runs have a log\n");
@@ -94,6 +99,7 @@ ordered_json json_of(const analysis::ComparedResult& run) {
                                         {"measured", json_of(quantity.measured)},
                                         {"error", json_of(quantity.error())},
                                         {"relative_error", json_of(quantity.relative())}});
+        if (const auto equal = quantity.equal()) object["quantities"].back()["equal"] = *equal;
     }
     if (!run.decisions) return object;
     const analysis::DecisionComparison& decisions = *run.decisions;

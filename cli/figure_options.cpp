@@ -34,30 +34,6 @@ double length_of(std::string_view text, std::span<const LengthUnit> units, doubl
                                  units.front().name, ukemi::quoted(text)));
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
-    std::vector<std::string_view> words;
-    while (!text.empty()) {
-        words.push_back(text.substr(0, text.find(' ')));
-        text.remove_prefix(std::min(text.size(), words.back().size() + 1));
-    }
-    return words;
-}
-
-void check_only(const std::string& name) {
-    std::vector<std::string_view> known;
-    for (const plots::Figure& figure : plots::all_figures()) {
-        known.push_back(figure.name);
-        for (const std::string_view panel : words_of(figure.panels)) {
-            known.push_back(panel);
-            if (name == fmt::format("{}/{}", figure.name, panel)) return;
-        }
-    }
-    if (std::ranges::find(known, name) != known.end()) return;
-    throw InputError("--only", "",
-                     fmt::format("no figure or panel {}{} (see ukemi list figures)",
-                                 ukemi::quoted(name), did_you_mean(name, known)));
-}
-
 constexpr std::pair<std::string_view, plots::LegendPlace> legend_places[] = {
     {"above", plots::LegendPlace::above},
     {"below", plots::LegendPlace::below},
@@ -78,8 +54,8 @@ void add_figure_options(CLI::App& command, FigureFlags& flags) {
         ->check(CLI::IsMember({"above", "below", "right", "none"}));
     command
         .add_option("--only", flags.only,
-                    "draw this figure or panel only: cost_and_time, cost, timeline/price (again: "
-                    "several)")
+                    "draw this figure, panel or file only: cost_and_time, cost, timeline/price, "
+                    "variation-2.svg (again: several)")
         ->allow_extra_args(false);
 }
 
@@ -105,8 +81,7 @@ plots::FigureOptions figure_options(const FigureFlags& flags) {
     for (const auto& [name, place] : legend_places) {
         if (flags.legend == name) options.style.legend = place;
     }
-    for (const std::string& name : flags.only) check_only(name);
-    options.style.only = flags.only;
+    for (const std::string& name : flags.only) options.style.only.push_back(plots::only_name(name));
     return options;
 }
 

@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "base/input_error.hpp"
+#include "base/plain_text.hpp"
 #include "base/plugin_library.hpp"
+#include "base/read_file.hpp"
 #include "cli/backends.hpp"
 #include "cli/program_on_path.hpp"
 #include "cli/stop_signals.hpp"
@@ -59,6 +61,19 @@ std::vector<std::string> arguments_of_ours(const LiveWorkerOptions& options, boo
     return words;
 }
 
+// A folder of results stands for the run.json in it, which other commands run again.
+void expect_no_results(const fs::path& file) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(file, ignored)) return;
+    const auto about = nlohmann::json::parse(read_file(file), nullptr, false);
+    if (!about.is_object() || !about.contains("scenario") || !about.contains("ukemi")) return;
+    const std::string typed = about.value("typed", std::string());
+    throw InputError(file.string(), "",
+                     fmt::format("is of results: expected a scenario, such as theirs, {}{}",
+                                 one_line(about.value("scenario_file", std::string())),
+                                 typed.empty() ? "" : "; they were made by: " + one_line(typed)));
+}
+
 }  // namespace
 
 bool runs_script(const scenarios::Scenario& scenario) {
@@ -94,6 +109,7 @@ scenarios::Scenario LiveWorkerOptions::read_scenario() const {
         const std::string path = nlohmann::json(fs::absolute(script).string()).dump();
         overrides.push_back({"/training/script", path, "--script"});
     }
+    expect_no_results(scenario);
     scenarios::Scenario read = ukemi::scenarios::read_scenario(scenario, overrides);
     if (runs_script(read) && script.empty() && !plugins_are_allowed()) {
         throw InputError(scenario.string(), "/training/script",

@@ -36,11 +36,13 @@ scenarios::ScheduleScenario the_variant(const ScheduleOptions& options,
                     all.size()));
 }
 
-void schedule(const ScheduleOptions& options) {
+void schedule(ScheduleOptions options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
-    const analysis::StepDocument document = analysis::cluster_document(options, "schedule");
+    options.live_run = options.live.live;
+    analysis::StepDocument document = analysis::cluster_document(options, "schedule");
     options.live.expect_live();
+    options.live.settle(document);
     if (options.live.live) {
         const auto read = [&] { return the_variant(options, document); };
         return schedule_live(read, document, options.live, output, draw);

@@ -271,6 +271,15 @@ void LiveScheduleOptions::expect_live() const {
     }
 }
 
+void LiveScheduleOptions::settle(analysis::StepDocument& document) {
+    if (!live) return;
+    if (document.live) {
+        paced = paced || document.live->paced;
+        if (!time_scale) time_scale = document.live->time_scale;
+    }
+    document.live = {paced, time_scale};
+}
+
 runtime::LiveJobsOptions live_jobs_options(const LiveScheduleOptions& options, double time_scale,
                                            std::int32_t gpus) {
     runtime::LiveJobsOptions jobs;

@@ -19,6 +19,9 @@ struct LiveScheduleOptions {
 
     void add_to(CLI::App& command);
     void expect_live() const;  // InputError for one that says nothing without --live
+    // With --live: what is not said is as in the live run that the document is of, if it is; then
+    // the document says how this one is.
+    void settle(analysis::StepDocument& document);
 };
 
 // What every command with live jobs says of them: this program's workers, this machine's cores.

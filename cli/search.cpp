@@ -19,11 +19,13 @@ struct SearchOptions : analysis::ClusterRequest {
     LiveScheduleOptions live;
 };
 
-void search(const SearchOptions& options) {
+void search(SearchOptions options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
-    const analysis::StepDocument document = analysis::cluster_document(options, "search");
+    options.live_run = options.live.live;
+    analysis::StepDocument document = analysis::cluster_document(options, "search");
     options.live.expect_live();
+    options.live.settle(document);
     if (!options.live.live) expect_folder(output);
     const std::vector<scenarios::SearchScenario> variants =
         analysis::searches_of(options, document);

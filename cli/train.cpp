@@ -168,6 +168,9 @@ void print_summary(const runtime::LiveRun& live, const fs::path& folder) {
     fmt::print("\nsteps: {}, torn: {}", live.record.steps.size(), live.record.torn_steps);
     if (result.loss) fmt::print(", last loss: {:.4f}", *result.loss);
     if (result.accuracy) fmt::print(", training accuracy: {:.3f}", *result.accuracy);
+    if (result.revocations + result.failures > 0) {
+        fmt::print("\nlosses: {} taken away, {} failed", result.revocations, result.failures);
+    }
     if (!live.record.incidents.empty()) fmt::print("\nincidents: {}", live.record.incidents.size());
     fmt::print("\nresults: {}\n", folder.string());
 }

@@ -14,6 +14,7 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
+#include "base/time_unit.hpp"
 #include "plots/legend.hpp"
 #include "plots/policy_looks.hpp"
 #include "plots/policy_rows.hpp"
@@ -181,7 +182,7 @@ std::vector<LegendEntry> entries_of(const std::vector<std::string>& labels,
 }
 
 std::string plot_of(const std::string& file, const std::vector<Panel>& panels, std::size_t panel,
-                    const std::vector<PolicyLook>& looks) {
+                    const std::vector<PolicyLook>& looks, double per_hour) {
     std::size_t row = 0;
     for (std::size_t before = 0; before < panel; ++before) {
         for (const Line& line : panels[before].lines) row += line.points.size();
@@ -196,18 +197,19 @@ std::string plot_of(const std::string& file, const std::vector<Panel>& panels, s
             fmt::format("'{}' skip 1 every ::{}::{}", file, row, row + count - 1);
         row += count;
         bands.push_back(fmt::format(
-            "{} using 3:5:7 with filledcurves lc rgb '{}' fs transparent solid 0.13 noborder "
+            "{} using ($3*{}):5:7 with filledcurves lc rgb '{}' fs transparent solid 0.13 noborder "
             "notitle",
-            rows, look.colour));
-        lines.push_back(fmt::format("{} using 3:6 with lines lt 1 dt {} lw 1.8 lc rgb '{}' notitle",
-                                    rows, look.dash, look.colour));
-        lines.push_back(fmt::format(
-            "{} using 3:($8 == 0 ? $6 : NaN) with points pt {} ps 0.8 lc rgb '{}' notitle", rows,
-            look.point, look.colour));
+            rows, per_hour, look.colour));
         lines.push_back(
-            fmt::format("{} using 3:($8 > 0 ? $6 : NaN) with points pt 2 ps 0.9 lw 1.8 lc rgb '{}' "
-                        "notitle",
-                        rows, look.colour));
+            fmt::format("{} using ($3*{}):6 with lines lt 1 dt {} lw 1.8 lc rgb '{}' notitle", rows,
+                        per_hour, look.dash, look.colour));
+        lines.push_back(fmt::format(
+            "{} using ($3*{}):($8 == 0 ? $6 : NaN) with points pt {} ps 0.8 lc rgb '{}' notitle",
+            rows, per_hour, look.point, look.colour));
+        lines.push_back(fmt::format(
+            "{} using ($3*{}):($8 > 0 ? $6 : NaN) with points pt 2 ps 0.9 lw 1.8 lc rgb '{}' "
+            "notitle",
+            rows, per_hour, look.colour));
     }
     bands.insert(bands.end(), lines.begin(), lines.end());
     return fmt::format("    plot {}", fmt::join(bands, ", \\\n        "));
@@ -231,7 +233,7 @@ AxisRange range_of(const std::vector<Panel>& panels, bool of_deadlines) {
 
 std::string drawing_of(const std::string& file, const std::vector<Panel>& panels,
                        const PanelLayout& layout, const std::vector<PolicyLook>& looks,
-                       const Title& title, const Legend& legend) {
+                       const Title& title, const Legend& legend, const TimeUnit& unit) {
     std::string text = "    set multiplot\n" + title.label(layout.width, layout.height) +
                        legend.settings(layout.width, layout.height, 24 + title.more());
     const auto columns = static_cast<std::size_t>(layout.columns);
@@ -239,8 +241,9 @@ std::string drawing_of(const std::string& file, const std::vector<Panel>& panels
         const bool lowest = panel + columns >= panels.size();
         const bool leftmost = panel % columns == 0;
         text += margins(layout, panel);
-        text += lowest ? "    set format x '%g'\n    set xlabel 'deadline (h)'\n"
-                       : "    set format x ''\n    unset xlabel\n";
+        text += lowest ? fmt::format("    set format x '%g'\n    set xlabel 'deadline ({})'\n",
+                                     unit.symbol)
+                       : std::string("    set format x ''\n    unset xlabel\n");
         text += leftmost ? fmt::format(
                                "    set format y '%g'\n    set label 103 'cost (USD)' at screen "
                                "{},graph 0.5 center rotate\n",
@@ -251,8 +254,8 @@ std::string drawing_of(const std::string& file, const std::vector<Panel>& panels
                 "    set label 102 panels[{}] at graph 0.5,graph 1 center offset 0,0.6\n",
                 panel + 1);
         }
-        text += plot_of(file, panels, panel, looks) + (panel == 0 ? legend.plots() : "") +
-                "\n    unset label\n    unset key\n";
+        text += plot_of(file, panels, panel, looks, unit.per_hour) +
+                (panel == 0 ? legend.plots() : "") + "\n    unset label\n    unset key\n";
     }
     return text + "    unset multiplot\n    unset xlabel\n";
 }
@@ -279,7 +282,9 @@ FigureSource source_of(const std::string& name, const std::string& variant,
                       figure.width);
     const PanelLayout layout = layout_of(panels.size(), figure.width, title, legend);
     figure.height = layout.height;
-    const AxisRange x = range_of(panels, true);
+    AxisRange x = range_of(panels, true);
+    const TimeUnit unit = axis_time_unit(x.high);
+    x = {x.low * unit.per_hour, x.high * unit.per_hour};
     const AxisRange y = range_of(panels, false);
     figure.settings = fmt::format(
         "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics {} nomirror out\n"
@@ -297,7 +302,7 @@ FigureSource source_of(const std::string& name, const std::string& variant,
                 : label_text(panels[i].trace, static_cast<std::size_t>(layout.wide / 9));
         figure.settings += fmt::format("panels[{}] = {}\n", i + 1, gnuplot_string(label));
     }
-    figure.drawing = drawing_of(file, panels, layout, looks, title, legend);
+    figure.drawing = drawing_of(file, panels, layout, looks, title, legend, unit);
     return figure;
 }
 

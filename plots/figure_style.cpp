@@ -5,9 +5,13 @@
 
 namespace ukemi::plots {
 
-bool FigureStyle::shows(std::string_view figure, std::string_view panel) const {
+bool FigureStyle::shows(std::string_view figure, std::string_view panel,
+                        std::string_view file) const {
     if (only.empty()) return true;
     return std::ranges::any_of(only, [&](std::string_view one) {
+        const bool names_file =
+            one.starts_with(figure) && one.substr(figure.size()).starts_with('-');
+        if (names_file) return file.empty() || one == file;
         const std::size_t slash = one.find('/');
         if (slash == std::string_view::npos) return one == figure || one == panel;
         return one.substr(0, slash) == figure && one.substr(slash + 1) == panel;

@@ -19,10 +19,12 @@ struct FigureStyle {
     std::optional<double> width_in;
     std::optional<double> font_pt;
     LegendPlace legend = LegendPlace::usual;
-    // Names of figures, of panels, or of both as "figure/panel". Empty: all.
+    // Names of figures, of panels, of both as "figure/panel", or of one file of a figure:
+    // "figure-2". Empty: all.
     std::vector<std::string> only;
 
-    bool shows(std::string_view figure, std::string_view panel) const;
+    // A panel in one of the figure's files; without that, in any.
+    bool shows(std::string_view figure, std::string_view panel, std::string_view file = {}) const;
     double scale() const;        // of the letters
     int width(int usual) const;  // in pixels of the layout, at least 200
     LegendPlace place(LegendPlace usual) const;

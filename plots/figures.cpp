@@ -1,8 +1,14 @@
 // figures.cpp — the figures of figure_table.def, and when there is input for each.
 #include "plots/figures.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <set>
+
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -19,6 +25,8 @@ bool has_learning(const FigureInput& input) { return !input.learning.empty(); }
 bool has_variations(const FigureInput& input) { return !input.variations.empty(); }
 bool has_found(const FigureInput& input) { return !input.found.empty(); }
 bool has_queues(const FigureInput& input) { return !input.queues.empty(); }
+bool has_completions(const FigureInput& input) { return !input.completions.empty(); }
+bool has_finish_time_ratios(const FigureInput& input) { return !input.finish_time_ratios.empty(); }
 bool has_machine_uses(const FigureInput& input) { return !input.machine_uses.empty(); }
 bool has_scaling(const FigureInput& input) { return input.scaling.has_value(); }
 bool has_job_hours(const FigureInput& input) { return !input.job_hours.empty(); }
@@ -48,19 +56,79 @@ constexpr Figure figures[] = {
 };
 #undef FIGURE
 
+std::vector<std::string_view> words_of(std::string_view text) {
+    std::vector<std::string_view> words;
+    while (!text.empty()) {
+        words.push_back(text.substr(0, text.find(' ')));
+        text.remove_prefix(std::min(text.size(), words.back().size() + 1));
+    }
+    return words;
+}
+
+constexpr std::array<std::string_view, 4> figure_endings{".svg", ".png", ".pdf", ".gp"};
+
+// "r/figures/timeline-greedy.svg": "timeline-greedy"
+std::string_view without_ending(std::string_view name) {
+    for (const std::string_view ending : figure_endings) {
+        if (!name.ends_with(ending)) continue;
+        name.remove_suffix(ending.size());
+        return name.substr(name.find_last_of('/') + 1);
+    }
+    return name;
+}
+
+std::optional<std::string> shown_name(std::string_view name) {
+    const std::string_view stem = without_ending(name);
+    for (const Figure& figure : figures) {
+        for (const std::string_view panel : words_of(figure.panels)) {
+            if (name == panel || name == fmt::format("{}/{}", figure.name, panel)) {
+                return std::string(name);
+            }
+        }
+    }
+    const bool good = stem.find('/') == stem.npos && figure_of_file(stem) != nullptr;
+    return good ? std::optional(std::string(stem)) : std::nullopt;
+}
+
+std::string figure_names() {
+    std::string names;
+    for (const Figure& figure : figures) {
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", figure.name);
+        if (figure.panels.empty()) continue;
+        std::string panels(figure.panels);
+        for (std::size_t at = 0; (at = panels.find(' ', at)) != panels.npos; at += 2) {
+            panels.replace(at, 1, ", ");
+        }
+        names += fmt::format(" ({})", panels);
+    }
+    return names;
+}
+
 }  // namespace
 
 std::span<const Figure> all_figures() { return figures; }
 
-bool is_shown(const Figure& figure, const FigureStyle& style) {
-    if (style.shows(figure.name, "")) return true;
-    std::string_view panels = figure.panels;
-    while (!panels.empty()) {
-        const std::string_view panel = panels.substr(0, panels.find(' '));
-        if (style.shows(figure.name, panel)) return true;
-        panels.remove_prefix(std::min(panels.size(), panel.size() + 1));
-    }
-    return false;
+const Figure* figure_of_file(std::string_view stem) {
+    const std::string_view name = stem.substr(0, stem.find('-'));
+    const auto found = std::ranges::find(figures, name, &Figure::name);
+    return found == std::end(figures) ? nullptr : &*found;
+}
+
+bool is_shown(const Figure& figure, const FigureStyle& style, std::string_view stem) {
+    if (style.shows(figure.name, "", stem)) return true;
+    return std::ranges::any_of(words_of(figure.panels), [&](std::string_view panel) {
+        return style.shows(figure.name, panel, stem);
+    });
+}
+
+std::string only_name(std::string_view name) {
+    if (const auto known = shown_name(name)) return *known;
+    std::vector<std::string_view> names;
+    for (const Figure& figure : figures) names.push_back(figure.name);
+    throw InputError("--only", "",
+                     fmt::format("no figure, panel or file of a figure {}{}; figures, with their "
+                                 "panels: {}",
+                                 ukemi::quoted(name), did_you_mean(name, names), figure_names()));
 }
 
 void add_result(FigureResult& all, const FigureResult& one) {

@@ -201,6 +201,8 @@ struct VariationQuantity {
     std::string column;    // of the table: "cost_usd"
     bool log_too = false;  // its axis is logarithmic where the numbers' is
     bool log = false;      // it is logarithmic everywhere
+    bool hours = false;    // values are hours: axis and column are without their unit, which is
+                           // chosen by their size
 };
 
 // A number that was varied, and what it did to each policy: a row of panels for each quantity, a
@@ -214,6 +216,7 @@ struct VariationInput {
     std::vector<std::string> columns;  // at least one; a single one may have no name
     std::vector<VariationLine> lines;
     bool steps = false;  // a value holds until the next point; else lines join them
+    bool hours = false;  // places are hours: axis and column are without their unit, as above
     // What stands at 0, 1, … on the axis, where these are no numbers; then nothing joins points.
     std::vector<std::string> places = {};
 };
@@ -232,8 +235,14 @@ struct StepPartsInput {
     std::vector<Row> rows;
 };
 
-// Who held which GPUs of which machine when.
+// Who held how many GPUs when, and which of which machine.
 struct MachineUseInput {
+    struct Span {
+        std::size_t job = 0;
+        double begin_h = 0;
+        double end_h = 0;
+        double gpus = 0;  // or parts of some
+    };
     struct Bar {
         std::size_t machine = 0;
         std::int32_t first_gpu = 0;  // of the machine
@@ -246,7 +255,8 @@ struct MachineUseInput {
     std::string title;
     std::vector<std::int32_t> gpus_of;  // by machine
     std::vector<std::string> jobs;      // their names
-    std::vector<Bar> bars;
+    std::vector<Span> spans;
+    std::vector<Bar> bars;  // the same, by machine; none where that is not known
 };
 
 // What the GPUs did that a job of a shared cluster held.
@@ -264,6 +274,7 @@ struct FigureInput {
     std::vector<TimelineInput> timelines;
     std::vector<MarketInput> markets;
     std::vector<SurvivalInput> survivals;
+    std::vector<SurvivalInput> completions;  // of jobs that share a cluster
     std::vector<HourlyLosses> hourly_losses;
     std::optional<TopologyInput> topology;
     std::vector<LearningRun> learning;
@@ -271,7 +282,8 @@ struct FigureInput {
     std::vector<VariationInput> variations;
     std::optional<VariationInput> scaling;  // against workers
     std::optional<StepPartsInput> step_parts;
-    std::vector<VariationInput> queues;  // of schedulers, over time; and their fairness
+    std::vector<VariationInput> queues;              // of schedulers, over time
+    std::vector<VariationInput> finish_time_ratios;  // of schedulers
     std::vector<MachineUseInput> machine_uses;
     std::vector<JobHours> job_hours;
     std::vector<VariationInput> found;  // by searchers, over time
@@ -309,8 +321,16 @@ struct Figure {
 };
 std::span<const Figure> all_figures();
 
-// Whether the style leaves anything of it.
-bool is_shown(const Figure& figure, const FigureStyle& style);
+// The figure that a file of this name, without its ending, shows: "timeline-greedy". Or nothing.
+const Figure* figure_of_file(std::string_view stem);
+
+// Whether the style leaves anything of it, or of this one of its files.
+bool is_shown(const Figure& figure, const FigureStyle& style, std::string_view stem = {});
+
+// What --only calls a figure, a panel, or a file of a figure, as FigureStyle::only has it: of a
+// file, which may have its folder and its ending, the name. InputError with all names where no
+// figure has that one.
+std::string only_name(std::string_view name);
 
 // What several figures gave: all files and notes, the problems joined, each said once.
 void add_result(FigureResult& all, const FigureResult& one);

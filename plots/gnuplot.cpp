@@ -309,8 +309,10 @@ do for [ending in formats] {{
 
 FigureResult produce(const FigureSource& source, const std::filesystem::path& folder,
                      const FigureOptions& options) {
-    std::filesystem::create_directories(folder);
     FigureResult result;
+    const Figure* const of = figure_of_file(source.name);
+    if (of != nullptr && !is_shown(*of, options.style, source.name)) return result;
+    std::filesystem::create_directories(folder);
     const auto keep = [&](const std::string& file, const std::string& text) {
         write_file_atomically(folder / file, text);
         result.files.push_back(folder / file);

@@ -92,7 +92,8 @@ struct FigureSource {
 
 std::string script_of(const FigureSource& source, const FigureStyle& style = {});
 
-// Writes data and script into the folder, draws, and reports.
+// Writes data and script into the folder, draws, and reports; nothing of a file that the style does
+// not show.
 FigureResult produce(const FigureSource& source, const std::filesystem::path& folder,
                      const FigureOptions& options);
 

@@ -9,6 +9,7 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "plots/stacked_bars.hpp"
 
 namespace ukemi::plots {
@@ -66,16 +67,23 @@ FigureResult draw_gpu_hours_by_job(const FigureInput& input, const std::filesyst
     std::vector<JobHours> rows = input.job_hours;
     if (rows.size() > rows_max) rows = by_scheduler(rows);
     rows.resize(std::min(rows.size(), rows_max));
+    double most_h = 0;
+    for (const JobHours& row : rows) most_h = std::max(most_h, whole_of(row.by_cause));
+    const TimeUnit unit = axis_time_unit(most_h);
     PolicyRows names;
     std::vector<BarEnd> ends;
     for (const JobHours& row : rows) {
         names.rows.push_back({name_of(row), {}, 0});
-        const double whole = whole_of(row.by_cause);
-        std::string text = fmt::format("{:.4g} h", whole);
-        if (whole > 0) text += fmt::format(", {} %", percent(row.by_cause[0] / whole));
+        const double whole = whole_of(row.by_cause) * unit.per_hour;
+        std::string text = fmt::format("{:.4g} {}", whole, unit.symbol);
+        if (whole > 0)
+            text += fmt::format(", {} %", percent(row.by_cause[0] * unit.per_hour / whole));
         ends.push_back({whole, std::move(text)});
     }
-    BarPanel panel{"GPU hours held, useful share", {}, std::move(ends), 1};
+    BarPanel panel{fmt::format("GPU time held ({}), useful share", unit.symbol),
+                   {},
+                   std::move(ends),
+                   unit.per_hour};
     for (std::size_t k = 0; k < cost_causes.size(); ++k) {
         panel.parts.push_back({cost_causes[k], cause_fills[k], k + 2});
     }

@@ -195,7 +195,7 @@ std::vector<LegendEntry> entries_of(const TimelineInput& run, const FigureStyle&
         return fmt::format("{} lc rgb '{}'", what, shade);
     };
     std::vector<LegendEntry> entries;
-    if (style.shows("timeline", "instances")) {
+    if (style.shows("timeline", "instances", run.file_stem)) {
         entries = {own_entry("spot held", with("boxes fs solid 1.0", colour::sky)),
                    own_entry("on-demand held", with("boxes fs pattern 4", colour::vermillion))};
         if (!run.workers.empty()) {
@@ -213,12 +213,12 @@ std::vector<LegendEntry> entries_of(const TimelineInput& run, const FigureStyle&
                      colour::black)));
         }
     }
-    if (style.shows("timeline", "price") && !run.prices.low.empty()) {
+    if (style.shows("timeline", "price", run.file_stem) && !run.prices.low.empty()) {
         entries.push_back(own_entry("lowest price", with("lines lt 1 lw 1.8", colour::black)));
         entries.push_back(
             own_entry("to the highest", with("boxes fs solid 1.0", colour::light_grey)));
     }
-    if (style.shows("timeline", "progress")) {
+    if (style.shows("timeline", "progress", run.file_stem)) {
         if (!run.progress.empty()) {
             entries.push_back(
                 own_entry("done", with("lines lt 1 lw 2.2", look_of(run.policy).colour)));
@@ -266,21 +266,21 @@ std::vector<TimePanel> panels_of(const TimelineInput& run, const FigureStyle& st
         price_top = std::max(price_top, value);
     if (price_top <= 0) price_top = 1;
     std::vector<TimePanel> panels;
-    if (style.shows("timeline", "instances")) {
+    if (style.shows("timeline", "instances", run.file_stem)) {
         panels.push_back({"instances", 220,
                           y_axis("instances", 0, width) +
                               fmt::format("    set yrange [0:top * 1.16]\n    set ytics {}\n",
                                           std::max(1.0, tic_step(top_of(run), 6))),
                           instances_panel(run)});
     }
-    if (style.shows("timeline", "price")) {
+    if (style.shows("timeline", "price", run.file_stem)) {
         panels.push_back({"price", 120,
                           y_axis("price (USD per", 0, width) + y_axis("instance-hour)", 1, width) +
                               fmt::format("    set yrange [0:{}]\n    set ytics {}\n",
                                           1.1 * price_top, tic_step(price_top, 5)),
                           price_panel(run)});
     }
-    if (style.shows("timeline", "progress")) {
+    if (style.shows("timeline", "progress", run.file_stem)) {
         panels.push_back(
             {"progress", 180,
              y_axis("work done (share)", 0, width) + "    set yrange [0:1.16]\n    set ytics 0.2\n",

@@ -11,6 +11,7 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "plots/stacked_bars.hpp"
 
 namespace ukemi::plots {
@@ -75,18 +76,20 @@ struct PhasePanel {
     std::string_view name;
     Parts TransitionRow::*parts;
     std::size_t first = 0;  // column of the table
-    std::string_view axis;
+    std::string_view axis;  // without its unit
+    double hours = 1;       // of one in the table
 };
 // Columns: row, transitions, then the phases and their sum, twice.
 constexpr PhasePanel phase_panels[] = {
-    {"standstill", &TransitionRow::standstill_s, 3, "standstill in changes (s a run)"},
-    {"machines", &TransitionRow::machine_h, 3 + transition_parts.size() + 1,
-     "machines kept busy (h a run)"}};
+    {"standstill", &TransitionRow::standstill_s, 3, "standstill in changes", 1 / 3600.0},
+    {"machines", &TransitionRow::machine_h, 3 + transition_parts.size() + 1, "machines kept busy",
+     1}};
 
-std::string sum_text(const TransitionRow& row, const PhasePanel& panel) {
-    const double sum = sum_of(row.*panel.parts);
-    if (panel.name == "machines") return fmt::format("{} h", short_number(sum));
-    return fmt::format("{} s in {:.4g}", short_number(sum), row.transitions);
+std::string sum_text(const TransitionRow& row, const PhasePanel& panel, const TimeUnit& unit) {
+    const double sum = sum_of(row.*panel.parts) * panel.hours * unit.per_hour;
+    const std::string text = fmt::format("{} {}", short_number(sum), unit.symbol);
+    if (panel.name == "machines") return text;
+    return fmt::format("{} in {:.4g}", text, row.transitions);
 }
 
 std::vector<BarPart> parts_of_phases(std::size_t first) {
@@ -98,9 +101,17 @@ std::vector<BarPart> parts_of_phases(std::size_t first) {
 }
 
 BarPanel panel_of(const std::vector<TransitionRow>& rows, const PhasePanel& panel) {
-    BarPanel bars{std::string(panel.axis), parts_of_phases(panel.first), {}};
+    double most_h = 0;
     for (const TransitionRow& row : rows) {
-        bars.ends.push_back({sum_of(row.*panel.parts), sum_text(row, panel)});
+        most_h = std::max(most_h, sum_of(row.*panel.parts) * panel.hours);
+    }
+    const TimeUnit unit = axis_time_unit(most_h);
+    BarPanel bars{fmt::format("{} ({} a run)", panel.axis, unit.symbol),
+                  parts_of_phases(panel.first),
+                  {},
+                  panel.hours * unit.per_hour};
+    for (const TransitionRow& row : rows) {
+        bars.ends.push_back({sum_of(row.*panel.parts) * bars.factor, sum_text(row, panel, unit)});
     }
     return bars;
 }

@@ -13,6 +13,7 @@
 #include "plots/legend.hpp"
 #include "plots/policy_looks.hpp"
 #include "plots/title.hpp"
+#include "plots/varied_hours.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -139,8 +140,10 @@ bool on_log_axis(const VariationInput& input, std::size_t quantity) {
     });
 }
 
-// The means, and the intervals unless they reach so far that nothing else could be seen.
+// All of the means and intervals, unless these reach so far that the means could not be told apart:
+// then an axis ends before them, and marks say so (cut_marks).
 AxisRange range_of(const VariationInput& input, std::size_t quantity) {
+    constexpr double reach_most = 5;  // over that of the means; on a logarithmic axis a factor
     double min = std::numeric_limits<double>::max();
     double max = std::numeric_limits<double>::lowest();
     double low = min;
@@ -157,13 +160,44 @@ AxisRange range_of(const VariationInput& input, std::size_t quantity) {
             high = std::max(high, value.interval_95->second);
         }
     }
-    const double reach = std::max(max - min, 0.2 * std::abs(max));
-    const double least = min < 0 ? min - reach : std::max(0.0, min - reach);
-    min = std::min(min, std::max(low, least));
-    max = std::max(max, std::min(high, max + reach));
-    if (!on_log_axis(input, quantity)) return axis_range(min, max);
-    const double factor = std::pow(max / min, 0.06);
-    return {min / factor, max * factor};
+    if (on_log_axis(input, quantity)) {
+        const double least = std::max(low, min / reach_most);
+        const double most = std::min(high, max * reach_most);
+        min = std::min(min, least);
+        max = std::max(max, most);
+        const double factor = std::pow(max / min, 0.06);
+        return {min / factor, max * factor};
+    }
+    const double reach =
+        reach_most * std::max(max - min, 0.2 * std::max(std::abs(max), std::abs(min)));
+    const double least = std::max(low, min - reach);
+    const double most = std::min(high, max + reach);
+    return axis_range(std::min(min, least), std::max(max, most));
+}
+
+// How far intervals are drawn.
+AxisRange drawn_range(const VariationInput& input, std::size_t quantity) {
+    const AxisRange range = range_of(input, quantity);
+    if (!on_log_axis(input, quantity)) {
+        const double margin = 0.02 * (range.high - range.low);
+        return {range.low + margin, range.high - margin};
+    }
+    const double factor = std::pow(range.high / range.low, 0.02);
+    return {range.low * factor, range.high / factor};
+}
+
+bool any_cut(const VariationInput& input) {
+    for (std::size_t quantity = 0; quantity < input.quantities.size(); ++quantity) {
+        const AxisRange range = drawn_range(input, quantity);
+        for (const VariationLine& line : input.lines) {
+            for (const VariationPoint& point : line.points) {
+                const auto& interval = point.values[quantity].interval_95;
+                if (!interval) continue;
+                if (interval->first < range.low || interval->second > range.high) return true;
+            }
+        }
+    }
+    return false;
 }
 
 struct LineLooks {
@@ -208,6 +242,10 @@ std::vector<LegendEntry> entries_of(const VariationInput& input, const LineLooks
             label_text(over.empty() ? "mean, 95 % interval" : "mean, 95 % over " + over, 44),
             fmt::format("yerrorbars lt 1 lw 1.2 pt 0 lc rgb '{}'", colour::black), no_bars));
     }
+    if (any_cut(input)) {
+        entries.push_back(own_entry("interval goes on",
+                                    fmt::format("points pt 9 ps 0.9 lc rgb '{}'", colour::black)));
+    }
     if (any_ideal(input)) {
         entries.push_back(own_entry(
             "ideal", fmt::format("lines lt 1 dt (1,3) lw 1.4 lc rgb '{}'", colour::black)));
@@ -222,6 +260,22 @@ std::vector<LegendEntry> entries_of(const VariationInput& input, const LineLooks
                       fmt::format("points pt 2 ps 1.3 lw 1.6 lc rgb '{}'", colour::black)));
     }
     return entries;
+}
+
+// The intervals of a line, each up to where the axis ends, with a mark where it would go on.
+std::vector<std::string> interval_bars(const std::string& rows, std::size_t mean, AxisRange range,
+                                       std::string_view shade) {
+    const auto cut = [&](std::string_view reaches, double end, int mark) {
+        return fmt::format(
+            "{} using 2:({} ? {} : NaN) with points pt {} ps 0.9 lc rgb '{}' notitle", rows,
+            reaches, end, mark, shade);
+    };
+    const std::string low = fmt::format("${} < {}", mean + 1, range.low);
+    const std::string high = fmt::format("${} > {}", mean + 2, range.high);
+    return {fmt::format("{} using 2:{}:({} ? {} : ${}):({} ? {} : ${}) with yerrorbars lt 1 lw 1.2 "
+                        "pt 0 lc rgb '{}' notitle",
+                        rows, mean, low, range.low, mean + 1, high, range.high, mean + 2, shade),
+            cut(low, range.low, 11), cut(high, range.high, 9)};
 }
 
 // The lines of one panel; columns of the table: line, the number, three or four a quantity, missed.
@@ -241,10 +295,14 @@ std::string plot_of(const VariationInput& input, const std::string& file, const 
         const PolicyLook& look = all.looks[all.of(line.policy)];
         const std::string rows = fmt::format("'{}' skip 1 every ::{}::{}", file, begin, row - 1);
         const auto any = [&](auto&& holds) { return std::ranges::any_of(line.points, holds); };
-        if (any([&](const auto& point) { return point.values[quantity].interval_95.has_value(); }))
-            bars.push_back(fmt::format(
-                "{0} using 2:{1}:{2}:{3} with yerrorbars lt 1 lw 1.2 pt 0 lc rgb '{4}' notitle",
-                rows, mean, mean + 1, mean + 2, look.colour));
+        if (any([&](const auto& point) {
+                return point.values[quantity].interval_95.has_value();
+            })) {
+            for (std::string& bar :
+                 interval_bars(rows, mean, drawn_range(input, quantity), look.colour)) {
+                bars.push_back(std::move(bar));
+            }
+        }
         if (any([&](const auto& point) { return point.values[quantity].ideal.has_value(); })) {
             lines.push_back(
                 fmt::format("{} using 2:{} with lines lt 1 dt (1,3) lw 1.4 lc rgb '{}' notitle",
@@ -308,7 +366,7 @@ public:
                   const FigureStyle& style)
         : input_(input), all_(looks_of_lines(input)) {
         for (std::size_t i = 0; i < input.quantities.size(); ++i) {
-            if (style.shows(figure, input.quantities[i].panel)) shown_.push_back(i);
+            if (style.shows(figure, input.quantities[i].panel, name)) shown_.push_back(i);
         }
         source_.name = name;
         source_.data = {{name + ".csv", table_of(input)}};
@@ -488,9 +546,9 @@ FigureResult draw_varied_lines(const std::string& figure,
             add_result(all, {{}, fmt::format("{}: {}", figure, problem)});
             continue;
         }
-        const VariationInput shown = with_room(variations[i], name, all.notes);
+        const VariationInput shown = in_time_units(with_room(variations[i], name, all.notes));
         const bool any = std::ranges::any_of(shown.quantities, [&](const auto& quantity) {
-            return options.style.shows(figure, quantity.panel);
+            return options.style.shows(figure, quantity.panel, name);
         });
         if (!any) continue;
         const VariedDrawing drawing(shown, figure, name, options.style);

@@ -151,7 +151,7 @@ scenarios::Details details_called(const std::string& name) {
 
 plots::FigureOptions figures_named(const std::vector<std::string>& only) {
     plots::FigureOptions options;
-    options.style.only = only;
+    for (const std::string& name : only) options.style.only.push_back(plots::only_name(name));
     return options;
 }
 

@@ -111,6 +111,7 @@ void add_learning(Columns& columns) {
     add_real(columns, "accuracy", [](const RunResult& run) { return run.accuracy; });
     add_real(columns, "egress_usd", [](const RunResult& run) { return to_dollars(run.egress); });
     add_integer(columns, "launch_failures", &RunResult::launch_failures);
+    add_integer(columns, "failures", &RunResult::failures);
 }
 
 void add_phase_times(Columns& columns) {

@@ -18,7 +18,9 @@ namespace ukemi::records {
 
 using RunValue = std::variant<std::monostate, std::string, double, std::int64_t, bool>;
 
-enum class RunColumnKind : std::uint8_t { text, real, integer, flag };
+// An identifier is a number that names something: which trial won. It has no mean and no
+// difference.
+enum class RunColumnKind : std::uint8_t { text, real, integer, flag, identifier };
 
 struct RunColumn {
     std::string name;

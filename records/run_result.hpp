@@ -64,6 +64,7 @@ struct RunResult {
     std::int64_t launch_failures = 0;    // spot requests that came to nothing
     std::int64_t revocations = 0;        // spot instances taken away, or given back after a notice
     std::int64_t revocation_events = 0;  // instants at which any was
+    std::int64_t failures = 0;           // of live workers, alone or with their machines
     std::int64_t transitions = 0;
     std::int64_t checkpoints = 0;
     std::int64_t plans = 0;      // committed

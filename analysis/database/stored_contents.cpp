@@ -42,7 +42,8 @@ nlohmann::json field_json(const SqliteStatement& row, int field, records::RunCol
     switch (kind) {
         case records::RunColumnKind::text: return row.text(field);
         case records::RunColumnKind::real: return row.real(field);
-        case records::RunColumnKind::integer: return row.integer(field);
+        case records::RunColumnKind::integer:
+        case records::RunColumnKind::identifier: return row.integer(field);
         case records::RunColumnKind::flag: return row.integer(field) != 0;
     }
     return nullptr;

@@ -143,9 +143,14 @@ std::string StoredRuns::varied_column_of(const std::string& pointer) {
 
 std::string StoredRuns::column_meant(const std::string& name, bool number, const char* option) {
     const std::string column = name.starts_with('/') ? varied_column_of(name) : name;
+    const auto names = [&](const Column& one) {  // also by a number
+        const auto own = std::ranges::find(kind_->columns, one.name, &NamedColumn::name);
+        return one.type == "TEXT" ||
+               (own != kind_->columns.end() && own->kind == records::RunColumnKind::identifier);
+    };
     std::vector<std::string_view> known;
     for (const Column& one : columns_) {
-        if (number && one.type == "TEXT") continue;
+        if (number && names(one)) continue;
         if (one.name == column) return column;
         known.push_back(one.name);
     }

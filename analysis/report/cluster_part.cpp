@@ -21,18 +21,20 @@ constexpr std::size_t rows_shown_most = 1000;
 
 // A column of means over the seeds, and half of its interval.
 struct MeanColumn {
-    const char* title;
+    const char* title;  // of a time without its unit
     const char* metric;
     double scale;
     int decimals;
     const char* quantity;  // as others name it beside theirs; null: nobody compares it
+    bool is_time = false;
 };
 
 void add_half(std::vector<JsonColumn>& columns, const MeanColumn& one) {
     const std::string mean = fmt::format("/{}_mean", one.metric);
-    columns.push_back({one.title, mean, one.scale, one.decimals, ""});
+    columns.push_back({one.title, mean, one.scale, one.decimals, "", one.is_time});
     if (one.quantity == nullptr) return;
-    columns.push_back({"±", fmt::format("/{}_high_95", one.metric), one.scale, one.decimals, mean});
+    columns.push_back(
+        {"±", fmt::format("/{}_high_95", one.metric), one.scale, one.decimals, mean, one.is_time});
 }
 
 std::string name_of(const ordered_json& row, const std::string& compared) {
@@ -121,10 +123,10 @@ std::string words_of_variation(const ordered_json& varied) {
 void add_scheduled(ReportPart& part, const ordered_json& document) {
     static constexpr std::array means{
         MeanColumn{"jobs", "jobs", 1, 0, nullptr},
-        MeanColumn{"completion, h", "completion_s_mean", per_hour, 2, "completion, h"},
-        MeanColumn{"median", "completion_s_median", per_hour, 2, nullptr},
-        MeanColumn{"99 %", "completion_s_p99", per_hour, 2, nullptr},
-        MeanColumn{"makespan, h", "makespan_s", per_hour, 2, "makespan, h"},
+        MeanColumn{"completion", "completion_s_mean", per_hour, 2, "completion, h", true},
+        MeanColumn{"median", "completion_s_median", per_hour, 2, nullptr, true},
+        MeanColumn{"99 %", "completion_s_p99", per_hour, 2, nullptr, true},
+        MeanColumn{"makespan", "makespan_s", per_hour, 2, "makespan, h", true},
         MeanColumn{"cost, USD", "cost_usd", 1, 2, "cost, USD"},
         MeanColumn{"restarts a job", "restarts_per_job", 1, 2, nullptr},
         MeanColumn{"GPUs in use, %", "gpu_use", 100, 1, nullptr},
@@ -136,7 +138,7 @@ void add_scheduled(ReportPart& part, const ordered_json& document) {
         MeanColumn{"refused", "refused", 1, 2, nullptr},
         MeanColumn{"budget spent", "out_of_budget", 1, 2, nullptr},
         MeanColumn{"machines lost", "machines_lost", 1, 2, nullptr},
-        MeanColumn{"redone, GPU h", "redone_gpu_h", 1, 2, nullptr}};
+        MeanColumn{"redone on GPUs", "redone_gpu_h", 1, 2, nullptr, true}};
     const ordered_json& rows = document.at("means");
     add_means(part, "Schedulers", "scheduler", rows, means);
     part.tables.back().notes.emplace_back(
@@ -144,23 +146,24 @@ void add_scheduled(ReportPart& part, const ordered_json& document) {
         "the cluster would give; late: after the deadline");
     add_pairs(part, "scheduler", rows, means);
     const ordered_json& runs = document.at("runs");
-    const std::vector<JsonColumn> columns{{"scheduler", "/scheduler"},
-                                          {"variant", "/variant"},
-                                          {"seed", "/seed", 1, 0, ""},
-                                          {"completion, h", "/completion_s_mean", per_hour, 3, ""},
-                                          {"makespan, h", "/makespan_s", per_hour, 3, ""},
-                                          {"cost, USD", "/cost_usd", 1, 4, ""},
-                                          {"late", "/late", 1, 0, ""},
-                                          {"stuck", "/stuck", 1, 0, ""},
-                                          {"outcome hash", "/outcome_hash"}};
+    const std::vector<JsonColumn> columns{
+        {"scheduler", "/scheduler"},
+        {"variant", "/variant"},
+        {"seed", "/seed", 1, 0, ""},
+        {"completion", "/completion_s_mean", per_hour, 3, "", true},
+        {"makespan", "/makespan_s", per_hour, 3, "", true},
+        {"cost, USD", "/cost_usd", 1, 4, ""},
+        {"late", "/late", 1, 0, ""},
+        {"stuck", "/stuck", 1, 0, ""},
+        {"outcome hash", "/outcome_hash"}};
     add_runs(part, first_rows(runs), runs.size(), "schedule.csv", columns);
 }
 
 void add_searched(ReportPart& part, const ordered_json& document) {
     static constexpr std::array means{
         MeanColumn{"metric", "metric", 1, 4, "metric of the trial that won"},
-        MeanColumn{"makespan, h", "makespan_s", per_hour, 2, "makespan, h"},
-        MeanColumn{"GPUs, h", "gpu_h", 1, 2, "GPUs, h"},
+        MeanColumn{"makespan", "makespan_s", per_hour, 2, "makespan, h", true},
+        MeanColumn{"GPUs", "gpu_h", 1, 2, "GPUs, h", true},
         MeanColumn{"of full training, %", "gpu_share", 100, 1, nullptr},
         MeanColumn{"same winner, %", "same_winner", 100, 0, nullptr},
         MeanColumn{"as good, %", "as_good", 100, 0, nullptr}};
@@ -180,7 +183,7 @@ void add_searched(ReportPart& part, const ordered_json& document) {
                                           {"trials", "/trials", 1, 0, ""},
                                           {"pieces", "/pieces", 1, 0, ""},
                                           {"metric", "/metric", 1, 4, ""},
-                                          {"GPUs, h", "/gpu_h", 1, 2, ""},
+                                          {"GPUs", "/gpu_h", 1, 2, "", true},
                                           {"restarts", "/restarts", 1, 0, ""},
                                           {"what won", "/won"},
                                           {"outcome hash", "/outcome_hash"}};

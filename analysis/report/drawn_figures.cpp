@@ -42,16 +42,9 @@ private:
 
 // The place of the figure that a file shows in the table of figures.
 std::size_t figure_of(const fs::path& svg) {
-    const std::string stem = svg.stem().string();
-    std::size_t best = plots::all_figures().size();
-    std::size_t longest = 0;
-    for (std::size_t i = 0; i < plots::all_figures().size(); ++i) {
-        const std::string_view name = plots::all_figures()[i].name;
-        if (!stem.starts_with(name) || name.size() <= longest) continue;
-        best = i;
-        longest = name.size();
-    }
-    return best;
+    const std::span<const plots::Figure> all = plots::all_figures();
+    const plots::Figure* const figure = plots::figure_of_file(svg.stem().string());
+    return figure == nullptr ? all.size() : static_cast<std::size_t>(figure - all.data());
 }
 
 // What the figure shows; of which run or variant, where its file's name says more.

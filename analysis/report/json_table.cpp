@@ -21,14 +21,26 @@ ordered_json value_at(const ordered_json& row, const std::string& pointer) {
     return row.contains(place) ? row.at(place) : ordered_json();
 }
 
-ReportCell cell_of(const ordered_json& row, const JsonColumn& column) {
+ReportCell cell_of(const ordered_json& row, const JsonColumn& column, double per_hour) {
     const ordered_json value = value_at(row, column.pointer);
     if (value.is_boolean()) return {value.get<bool>() ? "yes" : "no", value.get<bool>() ? 1 : 0};
     if (value.is_string()) return {value.get<std::string>(), std::nullopt};
     if (!value.is_number()) return {std::string(nothing_to_show), std::nullopt};
     double number = value.get<double>();
     if (!column.less.empty()) number -= number_at(row, column.less).value_or(0);
-    return {shown_number(number * column.scale, column.decimals), number * column.scale};
+    number *= column.scale * per_hour;
+    return {shown_number(number, column.decimals), number};
+}
+
+// Of a time, the unit for the longest in it; an interval has that of what it is around.
+std::optional<TimeUnit> unit_of_column(const ordered_json& rows, const JsonColumn& column) {
+    if (!column.is_time) return std::nullopt;
+    double longest = 0;
+    for (const ordered_json& row : rows) {
+        const auto value = number_at(row, column.less.empty() ? column.pointer : column.less);
+        longest = std::max(longest, std::abs(value.value_or(0)));
+    }
+    return table_time_unit(longest * column.scale);
 }
 
 JsonColumn difference_column(const std::string& quantity, std::string_view ending,
@@ -104,12 +116,14 @@ ReportTable table_of_rows(std::string title, const ordered_json& rows,
             return value.is_null() || value == "";
         };
         if (std::ranges::all_of(rows, is_empty)) continue;
+        const std::optional<TimeUnit> unit = unit_of_column(rows, column);
         bool is_number = true;
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            table.rows[i].push_back(cell_of(rows[i], column));
+            table.rows[i].push_back(cell_of(rows[i], column, unit ? unit->per_hour : 1));
             is_number = is_number && !value_at(rows[i], column.pointer).is_string();
         }
-        table.columns.push_back({column.title, is_number});
+        table.columns.push_back(
+            {unit ? fmt::format("{}, {}", column.title, unit->symbol) : column.title, is_number});
     }
     return table;
 }

@@ -20,6 +20,9 @@ struct JsonColumn {
     double scale = 1;       // of numbers
     int decimals = 2;       // at most
     std::string less = "";  // what is taken off before: "/cost_usd/mean", of an interval's end
+    bool is_time =
+        false;  // `scale` makes hours of it: it is shown in a unit that suits the longest
+                // in this column, or in the one that it is less of, and the title says so
 };
 
 // With so many decimals, or fewer where the number is large, or more where it is small.

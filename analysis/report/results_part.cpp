@@ -121,8 +121,8 @@ void add_mean_columns(std::vector<JsonColumn>& columns, const std::string& title
 }
 
 void add_bought_columns(std::vector<JsonColumn>& columns) {
-    add_columns(columns, {{"spot, h", "/spot_h_mean", 1, 1, ""},
-                          {"on demand, h", "/on_demand_h_mean", 1, 1, ""},
+    add_columns(columns, {{"spot", "/spot_h_mean", 1, 1, "", true},
+                          {"on demand", "/on_demand_h_mean", 1, 1, "", true},
                           {"spot, USD", "/spot_usd_mean"},
                           {"on demand, USD", "/on_demand_usd_mean"},
                           {"finished", "/finished", 1, 0, ""},
@@ -139,7 +139,8 @@ void add_policies(ReportPart& part, ordered_json rows) {
     add_columns(columns, {{"over the optimum, %", "/regret_percent", 1, 1, ""}});
     add_mean_columns(columns, "time", std::string(time.symbol), "/hours", time.per_hour, 1);
     add_columns(columns, {{"in time, %", "/deadline_met_share", 100, 0, ""},
-                          {"losses", "/revocations_mean", 1, 1, ""}});
+                          {"taken away", "/revocations_mean", 1, 1, ""},
+                          {"failed", "/failures_mean", 1, 1, ""}});
     add_bought_columns(columns);
     add_columns(columns, {{"optimum, USD", "/optimum_usd_mean"}, {"optimum is", "/optimum_kind"}});
     ReportTable table = table_of_rows("Policies", rows, columns);
@@ -180,14 +181,15 @@ void add_runs(ReportPart& part, const ordered_json& runs) {
     const std::vector<JsonColumn> columns{{"policy", "/policy"},
                                           {"variant", "/variant"},
                                           {"trace", "/trace"},
-                                          {"begins at, h", "/start_s", 1 / 3600.0, 2, ""},
+                                          {"begins at", "/start_s", 1 / 3600.0, 2, "", true},
                                           {"seed", "/seed", 1, 0, ""},
                                           {"cost, USD", "/cost_usd", 1, 4, ""},
-                                          {"time, h", "/duration_s", 1 / 3600.0, 3, ""},
+                                          {"time", "/duration_s", 1 / 3600.0, 3, "", true},
                                           {"finished", "/finished"},
                                           {"in time", "/deadline_met"},
                                           {"over the optimum, %", "/regret_percent", 1, 1, ""},
-                                          {"losses", "/revocations", 1, 0, ""},
+                                          {"taken away", "/revocations", 1, 0, ""},
+                                          {"failed", "/failures", 1, 0, ""},
                                           {"changes", "/transitions", 1, 0, ""},
                                           {"checkpoints", "/checkpoints", 1, 0, ""},
                                           {"event hash", "/event_hash"}};

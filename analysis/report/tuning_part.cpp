@@ -26,13 +26,14 @@ std::string words_of_markets(const ordered_json& markets) {
 
 void add_outcome_columns(std::vector<JsonColumn>& columns, const std::string& markets,
                          const std::string& words, const std::string& goal) {
-    const std::string unit = goal == "cost_usd" ? "USD" : "h";
+    const bool is_time = goal != "cost_usd";  // whose unit is said behind
     for (const auto& [key, title] :
-         {std::pair(goal, fmt::format("{}, {}", words, unit)),
-          std::pair(std::string("difference"), fmt::format("{} more there", unit))}) {
+         {std::pair(goal, words + (is_time ? "" : ", USD")),
+          std::pair(std::string("difference"),
+                    std::string(is_time ? "" : "USD ") + "more there")}) {
         const std::string mean = fmt::format("/{}/{}/mean", markets, key);
-        columns.push_back({title, mean, 1, 2, ""});
-        columns.push_back({"±", fmt::format("/{}/{}/high_95", markets, key), 1, 2, mean});
+        columns.push_back({title, mean, 1, 2, "", is_time});
+        columns.push_back({"±", fmt::format("/{}/{}/high_95", markets, key), 1, 2, mean, is_time});
     }
     columns.push_back({"not in time", fmt::format("/{}/not_in_time", markets), 1, 0, ""});
 }

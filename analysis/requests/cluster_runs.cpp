@@ -9,6 +9,7 @@
 #include "analysis/requests/expand.hpp"
 #include "base/files_read.hpp"
 #include "base/input_error.hpp"
+#include "base/plain_text.hpp"
 
 namespace ukemi::analysis {
 
@@ -64,6 +65,13 @@ void for_each_read(const ClusterRequest& request, const StepDocument& document, 
 
 StepDocument cluster_document(const ClusterRequest& request, std::string_view command) {
     StepDocument document = read_step_document(request.scenario, command);
+    if (document.live && !request.live_run) {
+        throw InputError(
+            request.scenario.string(), "",
+            fmt::format("is of a live run: ukemi {} --live runs it live again, and its "
+                        "scenario, {}, is simulated without that",
+                        command, one_line(document.file.string())));
+    }
     if (!request.variation.varied.empty()) document.varied.clear();
     for (const std::string& argument : request.variation.varied) {
         document.varied.push_back(scenarios::parse_varied_key(argument));

@@ -24,10 +24,12 @@ struct ClusterRequest {
     VariationRequest variation;
     std::string seeds;
     std::string baseline;
-    bool full = false;  // of a search
+    bool full = false;      // of a search
+    bool live_run = false;  // of groups that train
 };
 
-// The document with what is asked for beside it.
+// The document with what is asked for beside it. InputError for the run.json of a live run, unless
+// it is to be lived again: a simulation of it would pass for the same.
 StepDocument cluster_document(const ClusterRequest& request, std::string_view command);
 
 // One variant: how its scenario is read from the document.

@@ -85,8 +85,9 @@ plots::FigureResult draw_tuning(const Tuning& tuning, const std::filesystem::pat
         input.quantities = {{"cost", "cost (USD)", "cost_usd"},
                             {"difference", "USD more than untuned", "more_usd"}};
     } else {
-        input.quantities = {{"time", "time (h)", "hours"},
-                            {"difference", "hours more than untuned", "more_h"}};
+        input.quantities = {
+            {.panel = "time", .axis = "time", .column = "time", .hours = true},
+            {.panel = "difference", .axis = "more than untuned", .column = "more", .hours = true}};
     }
     add_markets(input, tuning, true);
     add_markets(input, tuning, false);

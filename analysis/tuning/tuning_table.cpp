@@ -84,8 +84,12 @@ std::optional<Gain> gain_in(const TuningOutcome& outcome) {
 }
 
 std::string gain_text(const Gain& gain, TuningGoal goal) {
-    const std::string band = gain.is_sure ? fmt::format(" +/- {:.2f}", gain.half_width) : "";
-    return fmt::format("{:+.2f}{} {}", gain.mean, band, goal == TuningGoal::cost_usd ? "USD" : "h");
+    const bool is_cost = goal == TuningGoal::cost_usd;
+    const TimeUnit time = table_time_unit(std::max(std::abs(gain.mean), gain.half_width));
+    const double factor = is_cost ? 1 : time.per_hour;
+    const std::string band =
+        gain.is_sure ? fmt::format(" +/- {:.2f}", gain.half_width * factor) : "";
+    return fmt::format("{:+.2f}{} {}", gain.mean * factor, band, is_cost ? "USD" : time.symbol);
 }
 
 bool is_better_in_training(const Tuning& tuning) {

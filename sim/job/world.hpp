@@ -208,6 +208,7 @@ private:
     std::int64_t ticks_ = 0;
     std::int64_t plans_ = 0;
     std::int64_t discarded_ = 0;
+    std::int64_t failures_ = 0;
 };
 
 }  // namespace ukemi::sim

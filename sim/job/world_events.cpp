@@ -48,7 +48,9 @@ void World::handle(const InstanceRecalled& event) {
 }
 
 void World::handle(const WorkerFailed& event) {
-    if (fleet_.find(event.instance) != nullptr) lose(event.instance);
+    if (fleet_.find(event.instance) == nullptr) return;
+    ++failures_;
+    lose(event.instance);
 }
 
 void World::lose(InstanceId id) {

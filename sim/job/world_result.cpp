@@ -63,6 +63,7 @@ records::RunResult World::result() {
     result.launch_failures = fleet_.launch_failures();
     result.revocations = fleet_.revocations();
     result.revocation_events = fleet_.revocation_events();
+    result.failures = failures_;
     const StepsMade made = trainer_->steps_made();
     const Duration mean = Duration::of(made.time.raw() / std::max<std::int64_t>(made.steps, 1));
     if (mean >= nanoseconds(1000)) {  // else time is its work

@@ -182,6 +182,37 @@ TEST_CASE("ukemi search --live: a signal leaves what has ended, and says what ha
     CHECK(run_ukemi(scratch.path(), {"report", "r", "--out", "report.html"}).code == 0);
 }
 
+TEST_CASE("ukemi schedule --live: results of a live run are run live again, or not at all",
+          "[cli][live][jobs][again]") {
+    const ScratchFolder scratch;
+    write_scenarios(scratch.path());
+    const Ran first =
+        run_ukemi(scratch.path(), live({"--paced", "--time-scale", "20", "--out", "r"}));
+    INFO(first.err);
+    REQUIRE(first.code == 0);
+    const auto about = nlohmann::json::parse(text_in(scratch.path() / "r/run.json"));
+    CHECK(about.at("live") == nlohmann::json{{"paced", true}, {"time_scale", 20.0}});
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"schedule", "r"},
+                                                    {"schedule", "r/run.json", "--out", "s"},
+                                                    {"sweep", "r", "--out", "s.db"}}) {
+        const Ran refused = run_ukemi(scratch.path(), command);
+        CHECK(refused.code == 2);
+        CHECK_THAT(refused.err,
+                   Catch::Contains("is of a live run: ukemi schedule --live runs it live "
+                                   "again, and its scenario, shared.json, is "));
+    }
+    CHECK_FALSE(fs::exists(scratch.path() / "s"));
+    CHECK_FALSE(fs::exists(scratch.path() / "s.db"));
+    const Ran again = run_ukemi(scratch.path(), {"schedule", "r", "--live", "--out", "again"});
+    INFO(again.err);
+    REQUIRE(again.code == 0);
+    CHECK(nlohmann::json::parse(text_in(scratch.path() / "again/run.json")).at("live") ==
+          about.at("live"));
+    CHECK(fs::exists(scratch.path() / "again-checkpoints"));
+    CHECK(csv_rows(scratch.path() / "again/jobs.csv").size() ==
+          csv_rows(scratch.path() / "r/jobs.csv").size());
+}
+
 TEST_CASE("ukemi search --live: the simulated run's promotions and winner", "[cli][live][search]") {
     // Pieces end where the scenario evaluates, and, with 1800, between two evaluations. In the last
     // two trials take over others' weights: with a momentum, which the checkpoint's job knows, and

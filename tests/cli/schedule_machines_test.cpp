@@ -63,7 +63,7 @@ TEST_CASE("ukemi schedule: bills of jobs add up to the fleet's", "[cli][jobs]") 
     write_file(folder / "there.csv", "# duration_s=1000\nt_s,instances\n0,2\n60,1\n90,2\n");
     const Ran ran = run_ukemi(folder, {"schedule", "spot.json", "--out", "r"});
     REQUIRE(ran.code == 0);
-    CHECK_THAT(ran.out, Catch::Contains("\nscheduler                 cost $   unused $"));
+    CHECK_THAT(ran.out, Catch::Contains("\nscheduler                cost $  unused $"));
     const auto totals = csv_rows(folder / "r/schedule.csv");
     const auto jobs = csv_rows(folder / "r/jobs.csv");
     const auto nano = [](const std::string& usd) { return std::llround(std::stod(usd) * 1e9); };

@@ -138,7 +138,7 @@ TEST_CASE("ukemi schedule: figures of the queue and of who held what", "[cli][jo
     const auto& folder = scratch.path();
     write_file(folder / "two.json", two_jobs);
     REQUIRE(run_ukemi(folder, {"schedule", "two.json", "--out", "r"}).code == 0);
-    CHECK(fs::exists(folder / "r/figures/queue_over_time-2.csv"));
+    CHECK(fs::exists(folder / "r/figures/finish_time_ratios.csv"));
     // Under fifo b comes at 1 s and waits for a, which has both GPUs until 10 s.
     const auto bars = csv_rows(folder / "r/figures/gpus_by_job.csv");
     REQUIRE(bars.size() == 2);
@@ -147,12 +147,21 @@ TEST_CASE("ukemi schedule: figures of the queue and of who held what", "[cli][jo
     CHECK(bars[0].at("gpus") == "2");
     CHECK(bars[1].at("gpus") == "1");
     for (const auto& row : csv_rows(folder / "r/figures/queue_over_time.csv")) {
-        const double now_s = std::stod(row.at("time_h")) * 3600;
+        const double now_s = std::stod(row.at("time_s"));
         const bool of_fifo = row.at("policy").starts_with("fifo");
         const bool waits = of_fifo && now_s > 1.05 && now_s < 9.95;
         if (waits) CHECK(row.at("waiting_mean") == "1");
         if (waits) CHECK(row.at("use_percent_mean") == "100");
     }
+    // Parts of two GPUs, of which nobody knows the machine.
+    REQUIRE(run_ukemi(folder, {"schedule", "live_cluster", "--schedulers", "max_min", "--set",
+                               "/restart=0 s", "--out", "m"})
+                .code == 0);
+    double most = 0;
+    for (const auto& row : csv_rows(folder / "m/figures/gpus_by_job.csv")) {
+        most = std::max(most, std::stod(row.at("high_gpus")));
+    }
+    CHECK(most == Approx(2));
 }
 
 TEST_CASE("ukemi schedule: wrong scenarios are refused in one line", "[cli][jobs]") {

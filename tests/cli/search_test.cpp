@@ -1,5 +1,7 @@
 // search_test.cpp — `ukemi search` as a user meets it: who wins, what it takes, results,
 // complaints.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -62,6 +64,13 @@ TEST_CASE("ukemi search: pieces, trials and the table agree", "[cli][search]") {
     CHECK(searches[0].at("winner") == least->at("trial"));
     CHECK(searches[1].at("winner") == searches[0].at("winner"));
     CHECK(fs::exists(scratch.path() / "r/figures/found_over_time.csv"));
+    // Minutes, as they are few: 9 trials of 90 s and more on 3 GPUs.
+    CHECK_THAT(ran.out, Catch::Contains(" makespan (min)  GPU min   GPU %"));
+    CHECK_THAT(ran.out, Catch::Contains(fmt::format("{:>15.2f}{:>9.2f}",
+                                                    std::stod(searches[0].at("makespan_s")) / 60,
+                                                    std::stod(searches[0].at("gpu_h")) * 60)));
+    CHECK_THAT(text_in(scratch.path() / "r/figures/found_over_time.csv"),
+               Catch::StartsWith("line,time_s,metric_mean,"));
     // Its time axis has round numbers, and not the times at which something was found.
     CHECK_THAT(
         text_in(scratch.path() / "r/figures/found_over_time.gp"),

@@ -249,6 +249,9 @@ TEST_CASE("ukemi sweep: searches are those of ukemi search", "[cli][sweep][searc
         }
     }
     CHECK(document.at("means").at(1).at("gpu_h_difference_mean").get<double>() < 0);
+    CHECK_THAT(run_ukemi(folder, {"query", "s.db", "--metric", "winner"}).err,
+               Catch::Contains("expected a column of runs that holds numbers, found \"winner\""));
+    CHECK(run_ukemi(folder, {"query", "s.db", "--by", "searcher,winner"}).code == 0);
     // A folder of results is swept like its scenario: the same runs.
     CHECK_THAT(run_ukemi(folder, {"sweep", "r", "--out", "s.db", "--resume"}).out,
                Catch::StartsWith("s.db: 0 runs made") && Catch::Contains("12 were there already"));
@@ -290,6 +293,26 @@ TEST_CASE("ukemi diff: schedules and searches, quantity by quantity", "[cli][dif
     const Ran searches = run_ukemi(folder, {"diff", "s", "s"});
     CHECK(searches.code == 0);
     CHECK_THAT(searches.out, Catch::Contains("decisions: 13 and 13 changes, equal"));
+    // The number of a trial names it: another one is neither more nor less.
+    make({"search", "small.json", "--set", "/seed=7", "--full", "--out", "t"});
+    make({"search", "small.json", "--full", "--out", "u"});
+    for (const json& run : of_command(folder, {"diff", "t", "u", "--force"}).at("runs")) {
+        for (const json& one : run.at("quantities")) {
+            CAPTURE(one.dump());
+            const bool names = one.at("name") == "winner" || one.at("name") == "full_winner";
+            const bool answers = one.at("name") == "same_winner" || one.at("name") == "as_good";
+            CHECK(one.contains("equal") == (names || answers));
+            if (!names) continue;
+            CHECK(one.at("error").is_null());
+            CHECK(one.at("relative_error").is_null());
+            CHECK(one.at("equal") == (one.at("predicted") == one.at("measured")));
+        }
+    }
+    const std::string winner = searches.out.substr(searches.out.find("\n  winner ") + 1);
+    CHECK_THAT(winner.substr(0, winner.find('\n')), Catch::EndsWith("         equal            -"));
+    const json means = json::parse(text_in(folder / "t/search.json")).at("means");
+    CHECK(means.at(0).contains("metric_mean"));
+    CHECK_FALSE(means.at(0).contains("winner_mean"));
     CHECK_THAT(run_ukemi(folder, {"diff", "a", "s"}).err,
                Catch::StartsWith("ukemi: s: is of ukemi search, and a of ukemi schedule"));
 }

@@ -145,6 +145,12 @@ TEST_CASE("ukemi agent: agents come and go, and the run goes on with those that 
     CHECK(ran.code == 1);
     CHECK_THAT(ran.err, Catch::Contains("the model is saved, all "));
     CHECK(third->wait().code == 0);
+    // Two workers left with a notice, two were killed with their machine.
+    const auto runs = nlohmann::json::parse(text_in(rig.folder() / "out/runs.json")).at("runs");
+    CHECK(runs.at(0).at("revocations") == 2);
+    CHECK(runs.at(0).at("failures") == 2);
+    CHECK_THAT(ran.out, Catch::Contains("\nlosses: 2 taken away, 2 failed\n") ||
+                            Catch::Contains("\nlosses: 2 taken away, 2 failed\nincidents: "));
     const std::vector<int> groups = groups_in(rig.folder() / "out");
     CAPTURE(groups);
     CHECK(std::ranges::count(groups, 4) > 0);

@@ -164,6 +164,24 @@ TEST_CASE("ukemi train: a prediction is run again by its run.json, with the same
     CHECK(predicted("again") == predicted("out-predicted"));
 }
 
+TEST_CASE("ukemi train: results are no scenario, and no other command simulates them",
+          "[cli][live][again]") {
+    const ScratchFolder folder;
+    REQUIRE(run_ukemi(folder.path(), {"init", "train", "s.json"}).code == 0);
+    const Ran ran = run_ukemi(folder.path(), {"train", "s.json", "--set", "/job/samples=64",
+                                              "--time-scale", "1000", "--out", "r"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const Ran again = run_ukemi(folder.path(), {"train", "r", "--out", "again"});
+    CHECK(again.code == 2);
+    CHECK_THAT(again.err,
+               Catch::Contains("r/run.json: is of results: expected a scenario, such as "
+                               "theirs, s.json; they were made by: ukemi train s.json "));
+    CHECK_THAT(run_ukemi(folder.path(), {"replay", "r"}).err,
+               Catch::Contains("is of a live run, which cannot be run again bit for bit"));
+    CHECK_FALSE(fs::exists(folder.path() / "again"));
+}
+
 TEST_CASE("ukemi calibrate: what a killed one has left does not block the next", "[cli][live]") {
     const ScratchFolder folder;
     write_file(folder.path() / "s.json", scenario_text(1600));

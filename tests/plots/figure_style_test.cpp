@@ -39,6 +39,13 @@ TEST_CASE("figure style: names of figures, of panels, or of both", "[figures]") 
     CHECK(style.shows("variation", "cost"));
     CHECK(style.shows("topology", ""));
     CHECK_FALSE(style.shows("lifetimes", ""));
+    // One of the files of a figure, beside a panel of all of them.
+    style.only = {"variation-2", "cost"};
+    CHECK(style.shows("variation", "time"));  // in some file
+    CHECK(style.shows("variation", "time", "variation-2"));
+    CHECK_FALSE(style.shows("variation", "time", "variation"));
+    CHECK(style.shows("variation", "cost", "variation-3"));
+    CHECK_FALSE(style.shows("timeline", "price", "timeline-2"));
 }
 
 TEST_CASE("legend: as many columns as there is room for", "[figures]") {

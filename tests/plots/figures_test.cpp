@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/input_error.hpp"
 #include "tests/plots/scratch_folder.hpp"
 #include "tests/plots/without_gnuplot.hpp"
 
@@ -89,13 +90,18 @@ plots::FigureInput every_kind() {
         {"job",
          0,
          {{1, {{100, std::nullopt, 100.0}}, 0}, {32, {{2400, std::nullopt, 3200.0}}, 0}}}};
+    input.completions = {survival};
+    input.completions[0].file_stem = "completion_times";
+    input.completions[0].simulated = true;
     input.queues = {variation};
+    input.finish_time_ratios = {variation};
     input.found = {variation};
     plots::MachineUseInput& use = input.machine_uses.emplace_back();
     use.title = "who held what";
     use.gpus_of = {4, 2};
     use.jobs = {"wide", "narrow"};
     use.bars = {{0, 0, 4, 0, 2, 0}, {1, 0, 1, 0.5, 3, 1}};
+    use.spans = {{0, 0, 2, 4}, {1, 0.5, 3, 1}};
     input.job_hours = {{"fifo", "wide", {3, 0.5, 0.25, 0, 0, 0.25}}, {"fifo", "narrow", {1}}};
     input.step_parts = {{{"input", "waiting for input"}, {"compute", "compute (mean worker)"}},
                         {{"one", {0, 0.25}}, {"two", {0.125, 0.5}}}};
@@ -247,7 +253,9 @@ TEST_CASE("gpu_hours_by_job: a row a job, sums where there are many", "[figures]
     CHECK(folder.text_of("gpu_hours_by_job.csv") ==
           "row,useful_h,redone_h,transition_h,checkpoint_h,idle_h,wasted_h,held_h,name\n"
           "0,3,0.5,0.25,0,0,0.25,4,fifo: wide\n1,1,0,0,0,0,0,1,fifo: narrow\n");
-    CHECK(folder.text_of("gpu_hours_by_job.gp").find("'4 h, 75 %'") != std::string::npos);
+    CHECK(folder.text_of("gpu_hours_by_job.gp").find("'240 min, 75 %'") != std::string::npos);
+    CHECK(folder.text_of("gpu_hours_by_job.gp").find("'GPU time held (min), useful share'") !=
+          std::string::npos);
     for (int i = 0; i < 40; ++i) input.job_hours.push_back({"srtf", "one", {0.5, 0.5}});
     plots::draw_gpu_hours_by_job(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("gpu_hours_by_job.csv")
@@ -263,15 +271,82 @@ TEST_CASE("gpus_by_job: a lane a GPU, the first machine on top", "[figures][gold
     plots::draw_gpus_by_job(input, folder.path(), without_gnuplot());
     // A machine's lanes fill 0.88 of its row.
     CHECK(folder.text_of("gpus_by_job.csv") ==
-          "begin_h,end_h,low,high,colour,machine,first_gpu,gpus,job,name\n"
-          "0,2,-0.88,0,0x56b4e9,0,0,4,0,wide\n"
-          "0.5,3,-1.44,-1,0xe69f00,1,0,1,1,narrow\n");
+          "begin_h,end_h,low,high,look,machine,first_gpu,gpus,job,name\n"
+          "0,2,-0.88,0,0,0,0,4,0,wide\n0.5,3,-1.44,-1,1,1,0,1,1,narrow\n");
     const std::string script = folder.text_of("gpus_by_job.gp");
     CHECK(script.find("array jobs[2] = ['wide', 'narrow']") != std::string::npos);
     CHECK(script.find("set label 1000 jobs[1] at ") != std::string::npos);
     input.machine_uses[0].bars[1].first_gpu = 2;
     const auto refused = plots::draw_gpus_by_job(input, folder.path(), without_gnuplot());
-    CHECK(refused.problem == "gpus_by_job: a bar of a job, a machine or GPUs that there are not");
+    CHECK(refused.problem == "gpus_by_job: a time of a job, a machine or GPUs that there are not");
+}
+
+TEST_CASE("gpus_by_job: parts of GPUs stand above each other", "[figures][golden]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = every_kind();
+    plots::MachineUseInput& use = input.machine_uses[0];
+    use.bars.clear();
+    use.spans = {{0, 0, 2, 1.5}, {1, 1, 2, 0.5}, {1, 2, 3, 4}};
+    const auto drawn = plots::draw_gpus_by_job(input, folder.path(), without_gnuplot());
+    CHECK(drawn.notes.empty());
+    CHECK(folder.text_of("gpus_by_job.csv") ==
+          "look,t_h,low_gpus,high_gpus,gpus,job\n"
+          "0,0,0,1.5,1.5,wide\n0,1,0,1.5,1.5,wide\n0,1,0,1.5,1.5,wide\n0,2,0,1.5,1.5,wide\n"
+          "0,2,0,0,0,wide\n0,3,0,0,0,wide\n"
+          "1,0,1.5,1.5,0,narrow\n1,1,1.5,1.5,0,narrow\n1,1,1.5,2,0.5,narrow\n"
+          "1,2,1.5,2,0.5,narrow\n1,2,0,4,4,narrow\n1,3,0,4,4,narrow\n");
+    const std::string script = folder.text_of("gpus_by_job.gp");
+    CHECK(script.find("set ylabel 'GPUs held'") != std::string::npos);
+    CHECK(script.find("looks[1] = '0 wide'\nlooks[2] = '1 narrow'\n") != std::string::npos);
+    use.spans[0].gpus = std::nan("");
+    CHECK_FALSE(plots::draw_gpus_by_job(input, folder.path(), without_gnuplot()).problem.empty());
+}
+
+TEST_CASE("gpus_by_job: every look is one job's, the rest of many jobs is grey",
+          "[figures][golden]") {
+    const ScratchFolder folder;
+    plots::FigureInput input;
+    plots::MachineUseInput& use = input.machine_uses.emplace_back();
+    use.gpus_of = {8};
+    // Twenty of 50 jobs, the even ones first, hold their GPU for longer than any other.
+    for (std::size_t job = 0; job < 50; ++job) {
+        const double long_h = job % 2 == 0 && job < 40 ? 0.9 : 0.5;
+        const auto at_h = static_cast<double>(job);
+        use.jobs.push_back(fmt::format("job-{}", job));
+        use.spans.push_back({job, at_h, at_h + long_h, 1});
+        use.bars.push_back({0, 0, 1, at_h, at_h + long_h, job});
+    }
+    plots::draw_gpus_by_job(input, folder.path(), without_gnuplot());
+    const std::string script = folder.text_of("gpus_by_job.gp");
+    CHECK(script.find("array looks[21]\nlooks[1] = '0 job-0'\nlooks[2] = '2 job-2'\n") !=
+          std::string::npos);
+    CHECK(script.find("looks[21] = '30 other jobs'\n") != std::string::npos);
+    std::set<std::string> looks;
+    std::size_t keys = 0;
+    for (std::size_t at = 0; (at = script.find("NaN with boxes ", at)) != script.npos; ++at) {
+        looks.insert(script.substr(at, script.find(" title ", at) - at));
+        ++keys;
+    }
+    CHECK(keys == 21);
+    CHECK(looks.size() == 21);
+    // None of very many jobs stands out: they are told apart by how many GPUs they have.
+    plots::FigureInput crowd;
+    plots::MachineUseInput& even = crowd.machine_uses.emplace_back();
+    even.gpus_of = {8};
+    for (std::size_t job = 0; job < 300; ++job) {
+        even.jobs.push_back(fmt::format("job-{}", job));
+        even.spans.push_back({job, 0, 1, std::array{0.5, 1.0, 4.0}[job % 3]});
+    }
+    plots::draw_gpus_by_job(crowd, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("gpus_by_job.gp")
+              .find("array looks[2]\nlooks[1] = 'up to 1 GPU: 200 jobs'\n"
+                    "looks[2] = '3 to 4 GPUs: 100 jobs'\n") != std::string::npos);
+    CHECK(folder.text_of("gpus_by_job.csv").ends_with("2,1,150,550,400,3 to 4 GPUs\n"));
+    // More machines than a page has rows for: the same jobs above each other.
+    use.gpus_of.resize(100, 8);
+    plots::draw_gpus_by_job(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("gpus_by_job.csv").starts_with("look,t_h,low_gpus,"));
+    CHECK(folder.text_of("gpus_by_job.gp").find("'30 other jobs'") != std::string::npos);
 }
 
 TEST_CASE("timeline: a short run is shown in seconds", "[figures]") {
@@ -300,6 +375,44 @@ TEST_CASE("figures: --only leaves what it names", "[figures]") {
     CHECK(script.find("_price.csv") != std::string::npos);
     CHECK(script.find("_instances.csv'") == std::string::npos);
     CHECK(script.find("_progress.csv") == std::string::npos);
+}
+
+TEST_CASE("figures: the names of their files begin with theirs, and --only takes both",
+          "[figures]") {
+    const ScratchFolder folder;
+    const plots::FigureResult all = plots::draw_all(every_kind(), folder.path(), without_gnuplot());
+    std::set<std::string> drawn;
+    for (const std::filesystem::path& file : all.files) {
+        if (file.extension() != ".gp") continue;
+        const std::string stem = file.stem().string();
+        CAPTURE(stem);
+        const plots::Figure* const figure = plots::figure_of_file(stem);
+        REQUIRE(figure != nullptr);
+        drawn.emplace(figure->name);
+        // As `ukemi plot` prints it, and as `ukemi list figures` does.
+        const std::string picture = (folder.path() / stem).string() + ".svg";
+        CHECK(plots::only_name(picture) == stem);
+        CHECK(plots::only_name(stem) == stem);
+        CHECK(plots::only_name(figure->name) == std::string(figure->name));
+        plots::FigureOptions options = without_gnuplot();
+        options.style.only = {stem};
+        const ScratchFolder alone;
+        plots::draw_all(every_kind(), alone.path(), options);
+        CHECK(alone.text_of(stem + ".gp") == folder.text_of(stem + ".gp"));
+        for (const auto& entry : std::filesystem::directory_iterator(alone.path())) {
+            CAPTURE(entry.path());
+            const bool first = figure->name == stem;  // names the whole figure
+            CHECK((entry.path().extension() != ".gp" || first || entry.path().stem() == stem));
+        }
+    }
+    CHECK(drawn.size() == plots::all_figures().size());
+    CHECK(drawn.contains("completion_times"));
+    for (const char* unknown : {"queue", "timeline_greedy", "timeline/cost", "r/timeline", ""}) {
+        CAPTURE(unknown);
+        CHECK_THROWS_AS(plots::only_name(unknown), InputError);
+    }
+    CHECK(plots::only_name("timeline/price") == "timeline/price");
+    CHECK(plots::only_name("price") == "price");
 }
 
 TEST_CASE("figures: drawn in a column's width, every legend at every place", "[figures]") {

@@ -92,6 +92,55 @@ TEST_CASE("variation: a second variation has columns, and --only leaves quantiti
     CHECK(plots::draw_variation(input, folder.path(), options).files.empty());
 }
 
+TEST_CASE("variation: hours are shown in the unit that suits them", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input;
+    plots::VariationInput& figure = input.variations.emplace_back();
+    figure.axis = figure.column = "time";
+    figure.hours = true;
+    figure.quantities = {
+        {.panel = "held", .axis = "GPU time", .column = "gpu_time", .hours = true}};
+    figure.columns = {""};
+    // 1.8 s and 3.6 s on the axis, 5 min to 10 min on the other.
+    figure.lines = {
+        {"one", 0, {{0.0005, {{1.0 / 12}}}, {0.001, {{1.0 / 6, std::pair(0.1, 0.2)}}}}}};
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("variation.csv") ==
+          "line,time_s,gpu_time_min_mean,gpu_time_min_low_95,gpu_time_min_high_95,missed_share,"
+          "policy,variant\n0,1.8,5,,,0,one,\n0,3.6,10,6,12,0,one,\n");
+    CHECK(has(folder.text_of("variation.gp"), "axis_text = 'time (s)'\n"));
+    CHECK(has(folder.text_of("variation.gp"), "'GPU time (min)'"));
+}
+
+TEST_CASE("variation: axes reach as far as intervals, or a mark says that these go on",
+          "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    plots::VariationLine& greedy = input.variations[0].lines[0];
+    const auto script_with = [&](double low, double high) {
+        greedy.points[2].values[0].interval_95 = {low, high};
+        plots::draw_variation(input, folder.path(), without_gnuplot());
+        return folder.text_of("variation.gp");
+    };
+    const auto range_in = [](const std::string& script) {
+        const std::size_t at = script.find("set yrange [") + 12;
+        const std::size_t colon = script.find(':', at);
+        return std::pair(std::stod(script.substr(at)), std::stod(script.substr(colon + 1)));
+    };
+    // Means from 20 to 42: an interval of twice their reach is there as a whole, below zero, too.
+    for (const auto& [low, high] : {std::pair(30.0, 84.0), std::pair(-20.0, 60.0)}) {
+        const std::string script = script_with(low, high);
+        CHECK(range_in(script).first < low);
+        CHECK(range_in(script).second > high);
+        CHECK_FALSE(has(script, "interval goes on"));
+    }
+    const std::string cut = script_with(41, 4000);
+    CHECK(range_in(cut).second > 42 + 4 * (42 - 20));
+    CHECK(range_in(cut).second < 400);
+    CHECK(has(cut, "title 'interval goes on'"));
+    CHECK(has(cut, "$5 > "));
+}
+
 TEST_CASE("variation: what no axis can show is refused", "[figures]") {
     const ScratchFolder folder;
     plots::FigureInput input = two_lines();
