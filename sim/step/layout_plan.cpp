@@ -110,7 +110,7 @@ public:
           request_(request),
           where_(where),
           times_(times),
-          flops_(model.forward_flops()) {}
+          flops_(model.forward_flops() + model.flops_again() / 3) {}
 
     StageWork make(const LayerRange& range) {
         const std::vector<LayerCost>& layers = model_.layers;
@@ -227,8 +227,9 @@ private:
                 const double back = model_.measured->backward_share;
                 return {layer.forward_flops / flops_ * (forward ? 1 - back : back)};
             }
-            const double share = layer.forward_flops / flops_ / 3 / ranks();
-            return {forward ? share : 2 * share};
+            const double flops =
+                forward ? layer.forward_flops : 2 * layer.forward_flops + layer.flops_again;
+            return {flops / flops_ / 3 / ranks()};
         }
         const auto index = static_cast<std::size_t>(&layer - model_.layers.data());
         const LayerTimes::Pass& pass = (forward ? times_->forward : times_->backward)[index];
@@ -244,8 +245,9 @@ private:
         if (times_ == nullptr) {
             const TransformerShape& shape = *model_.transformer;
             const auto sequence = static_cast<double>(shape.sequence_length);
-            const double flops = 4 * sequence * sequence * static_cast<double>(shape.queries());
-            block.share = (forward ? 1 : 2) * flops / flops_ / 3 / ranks();
+            const double flops =
+                (shape.flash ? 2 : 4) * sequence * sequence * static_cast<double>(shape.queries());
+            block.share = (forward ? flops : 2 * flops + layer.flops_again) / flops_ / 3 / ranks();
             return block;
         }
         const auto index = static_cast<std::size_t>(&layer - model_.layers.data());
@@ -455,7 +457,7 @@ private:
     const LayoutRequest& request_;
     std::string_view where_;
     const LayerTimes* times_;
-    double flops_ = 0;        // of the model
+    double flops_ = 0;        // of the model, a third of both passes
     double stage_flops_ = 0;  // forward, of the stage
     bool apart_ = false;      // gradients of weights are a pass of their own
     double flops_back_ = 0;   // of these, of the layers whose backward pass is over
