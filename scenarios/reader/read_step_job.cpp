@@ -246,7 +246,7 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
 // Fills in what each worker computes, after it has been checked that the batch fits.
 void read_compute(ConfigReader& config, const sim::Topology& topology, MemoryCheck check,
                   const sim::ModelProfile& model, const MemoryKind& memory, StepJobEntry& entry) {
-    const ComputeCurves curves(config, model);
+    const ComputeCurves curves(config, model, entry.job.batch);
     std::string_view last;
     PassTime time;
     for (const sim::DeviceId worker : entry.job.workers) {
@@ -366,8 +366,15 @@ void update_variables(const ConfigReader& config, const sim::Topology& topology,
 void read_monitor(ConfigReader& config, const sim::ModelProfile& model, StepJobEntry& entry) {
     const auto monitor =
         config.choice<sim::GradientMonitor>("monitor", sim::gradient_monitor_names, "none");
-    const Duration operation = config.duration("monitor_operation", Duration{});
-    if (operation > seconds(1)) config.fail("monitor_operation", "expected at most 1 s");
+    std::optional<Duration> operation;
+    if (config.has("monitor_operation")) {
+        operation = config.duration("monitor_operation");
+        if (*operation > seconds(1)) config.fail("monitor_operation", "expected at most 1 s");
+    }
+    // One that is varied may be none.
+    if (operation && !config.has("monitor")) {
+        config.fail("monitor_operation", "goes with a \"monitor\"");
+    }
     if (monitor == sim::GradientMonitor::none) return;
     const std::string name(sim::gradient_monitor_names[static_cast<std::size_t>(monitor)]);
     sim::StepJob& job = entry.job;

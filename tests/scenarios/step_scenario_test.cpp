@@ -379,6 +379,12 @@ TEST_CASE("step scenario: monitors cost their operations, a variance its second 
     CHECK(norms == 3 * seconds(341 * 11.2e-6));
     CHECK(end("noise_scale", "one") - end("none", "one") == norms);
     const std::string slow_host = R"(, "monitor_operation": "40.8 us")";
+    // Of operations that take no time the device's are left, fewer than those of a codec.
+    const std::string no_host = R"(, "monitor_operation": "0 s")";
+    const Duration device =
+        run(ring("noise_scale", "filled") + no_host).steps.back().end - end("none", "filled");
+    CHECK(device > Duration{});
+    CHECK(device < norms);
     CHECK(run(ring("noise_scale", "filled") + slow_host).steps.back().end - end("none", "filled") ==
           3 * seconds(341 * 40.8e-6));
     // A device that is busy for longer than that is waited for.
