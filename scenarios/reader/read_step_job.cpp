@@ -197,7 +197,16 @@ Duration learners_time(const sim::LearnerStep& step, StepJobEntry& entry) {
     return seconds(sim::round_seconds(step, entry.learners));
 }
 
+// So that it can be counted in nanoseconds, for several learners, too.
+void expect_countable(const ConfigReader& config, const StepJobEntry& entry, double pass_s) {
+    if (pass_s <= to_seconds(days(366))) return;
+    config.fail("batch", fmt::format("{} with a batch of {} computes for {:.4g} s: expected at "
+                                     "most a year",
+                                     entry.model, entry.job.batch, pass_s));
+}
+
 PassTime curve_time(const ConfigReader& config, const sim::CostCurve& curve, StepJobEntry& entry) {
+    expect_countable(config, entry, curve.step_seconds(entry.job.batch));
     const Duration time = curve.step_time(entry.job.batch);
     if (entry.learners.count > 1) {
         if (!curve.has_device_seconds()) {
@@ -230,6 +239,7 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
     const sim::LayerTimes times = sim::layer_times(model, entry.request, *clock);
     const sim::KernelSum updating =
         sim::update_kernels(*clock, model.parameters(), memory.state_values);
+    expect_countable(config, entry, sim::pass_seconds(times) + updating.device_s);
     const Duration update = seconds(updating.device_s);
     if (plain) {
         const Duration alone = seconds(sim::pass_seconds(times)) + update;
@@ -444,6 +454,8 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     entry.request.batch = job.batch;
     entry.request.value_bytes = sim::value_bytes(memory.precision);
     entry.request.buckets = read_buckets(config, defaults.buckets);
+    sim::expect_countable(sim::memory_need(model, job.batch, memory.rule), model, job.batch,
+                          place(config, "batch"));
     if (!entry.request.is_plain()) {
         job.layout = sim::make_layout(model, entry.request, place(config, "layout"));
     }

@@ -104,10 +104,11 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
 
 class StageMaker {
 public:
-    StageMaker(const ModelProfile& model, const LayoutRequest& request, std::string_view where,
-               const LayerTimes* times)
+    StageMaker(const ModelProfile& model, const LayoutRequest& request, const ModelPieces& pieces,
+               std::string_view where, const LayerTimes* times)
         : model_(model),
           request_(request),
+          pieces_(pieces),
           where_(where),
           times_(times),
           flops_(model.forward_flops() + model.flops_again() / 3) {}
@@ -173,11 +174,11 @@ private:
     }
 
     void make_buckets(const LayerRange& range) {
-        const ModelProfile held = piece_of(model_, range, request_, TensorSums::by_all);
+        const ModelProfile held = pieces_.piece(range, TensorSums::by_all);
         if (request_.shard != Shard::parameters && !held.tensors.empty()) {
             stage_.buckets = gradient_buckets(held, request_.buckets, request_.value_bytes, where_);
         }
-        const ModelProfile own = piece_of(model_, range, request_, TensorSums::by_some);
+        const ModelProfile own = pieces_.piece(range, TensorSums::by_some);
         if (request_.shard != Shard::parameters && !own.tensors.empty() &&
             request_.expert_adders() > 1) {
             stage_.expert_buckets =
@@ -195,7 +196,7 @@ private:
     }
 
     Bytes held_by(const LayerRange& unit, TensorSums sums) const {
-        return request_.value_bytes * bytes(parameters_held(model_, unit, request_, sums));
+        return request_.value_bytes * bytes(pieces_.parameters(unit, sums));
     }
     // Nothing comes from others where one rank has all.
     DividedPart part_of(const LayerRange& unit) const {
@@ -455,6 +456,7 @@ private:
 
     const ModelProfile& model_;
     const LayoutRequest& request_;
+    const ModelPieces& pieces_;
     std::string_view where_;
     const LayerTimes* times_;
     double flops_ = 0;        // of the model, a third of both passes
@@ -487,16 +489,16 @@ struct Updated {
         return ranks == 1 ? Bytes{} : value_bytes * divided(bytes(held), ranks);
     }
 };
-void add_update(LayoutWork& work, const ModelProfile& model, const LayerRange& range,
-                const LayoutRequest& request, std::size_t rank) {
+void add_update(LayoutWork& work, std::int64_t parameters, const LayerRange& range,
+                const LayoutRequest& request, const ModelPieces& pieces, std::size_t rank) {
     const bool divides = request.shard != Shard::none;
-    const Updated of_experts{parameters_held(model, range, request, TensorSums::by_some),
+    const Updated of_experts{pieces.parameters(range, TensorSums::by_some),
                              divides ? request.expert_adders() : 1};
-    const Updated of_all{parameters_held(model, range, request) - of_experts.held,
+    const Updated of_all{pieces.parameters(range) - of_experts.held,
                          divides ? request.holders() : 1};
     for (const Updated& one : {of_all, of_experts}) {
         work.update_shares[rank] +=
-            static_cast<double>(one.held) / static_cast<double>(one.ranks * model.parameters());
+            static_cast<double>(one.held) / static_cast<double>(one.ranks * parameters);
     }
     if (request.shard != Shard::optimiser && request.shard != Shard::gradients) return;
     work.updated_parts.resize(work.update_shares.size());
@@ -537,12 +539,14 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
         const std::vector<LayerRange> again = ranges;
         ranges.insert(ranges.end(), again.begin(), again.end());
     }
+    const ModelPieces pieces(model, request);
+    const std::int64_t parameters = model.parameters();
     for (const LayerRange& range : ranges) {
         const auto stage = static_cast<std::int32_t>(work.stages.size());
         const auto rank = static_cast<std::size_t>(spec.worker_of(stage));
-        work.stages.push_back(StageMaker(model, request, where, times).make(range));
+        work.stages.push_back(StageMaker(model, request, pieces, where, times).make(range));
         work.update_shares.resize(std::max(work.update_shares.size(), rank + 1));
-        add_update(work, model, range, request, rank);
+        add_update(work, parameters, range, request, pieces, rank);
     }
     return work;
 }

@@ -441,4 +441,27 @@ TEST_CASE("step scenario: a batch that does not fit is refused with the bytes", 
                               Catch::Contains("bytes") && Catch::Contains("v100_sxm2_16gb"));
 }
 
+TEST_CASE("step scenario: a pass of kernels that cannot be counted is refused, too", "[scenario]") {
+    const char* text = R"({"name": "long", "seed": 1, "cluster": {"machine": "dgx1_v100"},
+        "job": {"model": {"kind": "transformer", "layers": 100, "hidden": 8192, "heads": 8,
+                          "vocabulary": 100, "sequence": 4194304, "flash_attention": true},
+                "batch": 1000, "compute": {"kernels": {"product_share": 0.001}}}})";
+    CHECK_THROWS_WITH(
+        scenarios::step_scenario_from_text(text, "long.json", {}, scenarios::MemoryCheck::skip),
+        "long.json: at /job/batch: transformer with a batch of 1000 computes for 6.555e+12 s: "
+        "expected at most a year");
+}
+
+TEST_CASE("step scenario: so many experts as may be are read block by block", "[scenario]") {
+    // 250 blocks of 999 experts: a million tensors, of which each block looks at its own.
+    const char* text = R"({"name": "wide", "seed": 1, "cluster": {"machine": "dgx1_v100"},
+        "job": {"model": {"kind": "transformer", "layers": 250, "hidden": 16, "heads": 2,
+                          "vocabulary": 100, "sequence": 16, "experts": 996}, "batch": 1,
+                "compute": {"fixed": "1 ms"}, "layout": {"shard": "parameters"}, "steps": 1}})";
+    const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(text, "wide.json");
+    const scenarios::StepJobEntry& entry = scenario.jobs.front();
+    CHECK(entry.profile.tensors.size() > 990'000);
+    CHECK(entry.buckets == 252);
+}
+
 }  // namespace ukemi
