@@ -65,6 +65,28 @@ ModeDefaults defaults_of(sim::VariableUpdate update) {
     }
 }
 
+// What says how gradients are summed goes with updates that sum them; of two models that are
+// averaged, only when they begin.
+void expect_sums(ConfigReader& config, sim::VariableUpdate update) {
+    const bool alone = update == sim::VariableUpdate::independent;
+    const bool pairs = update == sim::VariableUpdate::pair_averaging;
+    const auto refuse = [&](std::string_view key) {
+        config.fail(key, fmt::format("does not go with {}, which {}",
+                                     sim::variable_update_names[static_cast<std::size_t>(update)],
+                                     alone   ? "sends nothing"
+                                     : pairs ? "sends whole models"
+                                             : "sums on servers"));
+    };
+    if (!alone && !pairs && !sim::has_servers(update)) return;
+    for (const std::string_view key : {"collective", "nccl_algorithms"}) {
+        if (config.has(key)) refuse(key);
+    }
+    if ((alone || pairs) && config.has("buckets")) refuse("buckets");
+    for (const std::string_view key : {"launch", "transport"}) {
+        if (alone && config.has(key)) refuse(key);
+    }
+}
+
 sim::BucketRule read_buckets(ConfigReader& job, sim::BucketKind otherwise) {
     sim::BucketRule rule;
     rule.kind = otherwise;
@@ -91,6 +113,13 @@ void read_launch(ConfigReader& config, sim::LaunchKind otherwise, sim::StepJob& 
     if (job.nccl) rule.overhead = {};
     auto launch = config.object_if_present("launch");
     if (!launch) return;
+    if (job.pair_model > Bytes{}) {
+        if (launch->has("rule")) {
+            launch->fail("rule", "does not go with pair_averaging, which sends whole models");
+        }
+        rule.overhead = short_duration(*launch, "overhead", rule.overhead);
+        return launch->finish();
+    }
     rule.kind = launch->choice<sim::LaunchKind>(
         "rule", sim::launch_kind_names,
         sim::launch_kind_names[static_cast<std::size_t>(otherwise)]);
@@ -434,6 +463,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     if (job.name.empty()) config.fail("name", "expected a name, found \"\"");
     const ServerRequest servers = read_variable_update(config, topology, left);
     const ModeDefaults defaults = defaults_of(servers.update);
+    expect_sums(config, servers.update);
     take_workers(config, left, job);
     left = left.subspan(job.workers.size());
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
@@ -474,9 +504,6 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     encode_gradients(config, model, entry);
     read_monitor(config, model, entry);
     if (job.pair_model > Bytes{} || !job.servers.empty()) {
-        if (config.has("collective")) {
-            config.fail("collective", "these workers have no all-reduce: expected none");
-        }
         read_transport(config, true, entry);
     } else {
         const bool open = defaults.collective == cheapest_collective;

@@ -51,6 +51,9 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
     const auto refuse = [&](const std::string& problem) { throw InputError(where, "", problem); };
     const policies::Layout& degrees = request.degrees;
     INVARIANT(degrees.tensor >= 1 && degrees.data >= 1 && degrees.pipeline >= 1);
+    if (request.schedule == PipelineKind::dual_pipe && degrees.pipeline == 1) {
+        refuse("dual_pipe needs an even number of workers, found a pipeline of 1");
+    }
     check_pipeline(request.pipeline(), where);
     const bool cut =
         degrees.tensor > 1 || degrees.pipeline > 1 || request.chunks > 1 || request.context > 1;
@@ -71,7 +74,8 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
                             "expected \"optimiser\" or \"gradients\"",
                             model.name));
         }
-        if (cut || request.recompute || request.recompute_scores || request.overlap_tensor) {
+        if (cut || request.recompute || request.recompute_scores || request.sequence_parallel ||
+            request.overlap_tensor) {
             refuse(fmt::format("only transformers are cut or computed again, and {} is none",
                                model.name));
         }
@@ -79,6 +83,9 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
     }
     if (request.overlap_tensor && !(request.sequence_parallel && degrees.tensor > 1)) {
         refuse("\"overlap_tensor\" goes with \"sequence_parallel\": true and tensor above 1");
+    }
+    if (request.sequence_parallel && degrees.tensor == 1) {
+        refuse("\"sequence_parallel\" divides tokens in tensor groups: expected tensor above 1");
     }
     const TransformerShape& shape = *model.transformer;
     if (request.recompute_scores && shape.flash) {
@@ -99,6 +106,15 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
     if (shape.layers % stages != 0) {
         refuse(fmt::format("{} has {} blocks: no multiple of {} stages", model.name, shape.layers,
                            stages));
+    }
+    const std::int64_t blocks = shape.layers / stages;
+    std::int64_t again = request.recompute_blocks;
+    for (const std::int64_t of_stage : request.recompute_by_stage) {
+        again = std::max(again, of_stage);
+    }
+    if (again > blocks) {
+        refuse(fmt::format("a stage has {} blocks of {}: {} of them cannot be computed again",
+                           blocks, model.name, again));
     }
 }
 
@@ -476,7 +492,8 @@ bool divides_holders(std::int64_t expert, const LayoutRequest& request) {
 bool LayoutRequest::is_plain() const {
     return degrees.tensor == 1 && degrees.pipeline == 1 && context == 1 && chunks == 1 &&
            !recompute && !recompute_scores && !sequence_parallel && !overlap_tensor &&
-           !synchronised_norm && !split_dense && shard == Shard::none && !has_expert_sets();
+           !synchronised_norm && !split_dense && shard == Shard::none && !has_expert_sets() &&
+           pipeline().copies() == 1;
 }
 
 namespace {

@@ -341,7 +341,8 @@ TEST_CASE("step scenario: what modes of updating variables cannot have is refuse
           "small.json: at /job/input: workers that do not wait for each other have no common "
           "input");
     CHECK(complaint(R"("variable_update": "parameter_server", "collective": "ring")") ==
-          "small.json: at /job/collective: these workers have no all-reduce: expected none");
+          "small.json: at /job/collective: does not go with parameter_server, which sums on "
+          "servers");
     CHECK(complaint(R"("variable_update": "parameter_server", "codec": "fp16")") ==
           "small.json: at /job/codec: fp16 rides all-reduces and all-gathers, and "
           "parameter_server has neither");
