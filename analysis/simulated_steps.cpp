@@ -60,8 +60,12 @@ SimulatedVariant variant_of(scenarios::StepScenario scenario, std::int64_t detai
     options.seed = scenario.seed;
     options.network = scenario.network;
     options.detailed_steps = detailed_steps;
-    variant.results =
-        sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options, scenario.events);
+    try {
+        variant.results = sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options,
+                                         scenario.events);
+    } catch (const InputError& error) {  // of a job that waits for ever
+        throw InputError(scenario.file.string(), "", error.what());
+    }
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         variant.jobs.push_back(job_of(scenario, j, variant.results[j]));
     }

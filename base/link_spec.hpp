@@ -14,7 +14,14 @@ struct LinkSpec {
 };
 
 // The two keys of a section that may have others: a bandwidth above zero, a latency of at most a
-// minute. What is not said is as in `otherwise`; without one a bandwidth must be said.
-LinkSpec read_link(ConfigReader& section, const std::optional<LinkSpec>& otherwise = std::nullopt);
+// minute, which is none where it is not said.
+LinkSpec read_link(ConfigReader& section);
+
+// The same, where something else says what the section does not.
+struct LinkSaid {
+    std::optional<BytesPerSecond> bandwidth;
+    std::optional<Duration> latency;
+};
+LinkSaid read_link_said(ConfigReader& section);
 
 }  // namespace ukemi

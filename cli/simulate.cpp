@@ -166,10 +166,36 @@ void print_variants(std::span<const analysis::SimulatedVariant> variants) {
     }
 }
 
+// Which steps no mean counts.
+std::string counted_steps(std::int64_t warm_up) {
+    if (warm_up == 0) return "means of all steps";
+    if (warm_up == 1) return "means without the first step";
+    return fmt::format("means without the first {} steps", warm_up);
+}
+
+std::string cluster_text(const scenarios::StepScenario& scenario) {
+    const std::size_t workers = scenario.topology.workers().size();
+    return fmt::format("{}, {} worker{}", scenario.cluster, workers, workers == 1 ? "" : "s");
+}
+
+// What all variants have, or how many of them there are.
+std::string heading(std::span<const analysis::SimulatedVariant> variants) {
+    const auto all_have = [&](const auto& what) {
+        return std::ranges::all_of(variants, [&](const analysis::SimulatedVariant& variant) {
+            return what(variant.scenario) == what(variants.front().scenario);
+        });
+    };
+    const auto warm_up = [](const scenarios::StepScenario& scenario) { return scenario.warm_up; };
+    const scenarios::StepScenario& first = variants.front().scenario;
+    return fmt::format(
+        "{}: {}; {}", first.name,
+        all_have(cluster_text) ? cluster_text(first) : fmt::format("{} clusters", variants.size()),
+        all_have(warm_up) ? counted_steps(first.warm_up) : "means without each one's first steps");
+}
+
 void print_tables(std::span<const analysis::SimulatedVariant> variants) {
     const scenarios::StepScenario& first = variants.front().scenario;
-    fmt::print("{}: {}, {} workers; means without the first {} steps\n", first.name, first.cluster,
-               first.topology.workers().size(), first.warm_up);
+    fmt::print("{}\n", heading(variants));
     for (const std::string& fitted : first.fitted) fmt::print("{}\n", one_line(fitted));
     if (!first.varied.empty()) return print_variants(variants);
     for (std::size_t j = 0; j < first.jobs.size(); ++j) {

@@ -41,10 +41,10 @@ CodecChoice parse_codec(std::string_view text, std::string_view file, std::strin
     const std::string_view level = text.substr(colon + 1);
     const char* const end = level.data() + level.size();
     const auto [stopped, error] = std::from_chars(level.data(), end, choice.level);
-    if (error != std::errc{} || stopped != end || !(choice.level >= 0 && choice.level <= 1e9)) {
+    if (error != std::errc{} || stopped != end || !(choice.level > 0 && choice.level <= 1e9)) {
         throw InputError(
             file, path,
-            fmt::format("expected a level after \"{}:\", found {}", name, quoted(level)));
+            fmt::format("expected a level above 0 after \"{}:\", found {}", name, quoted(level)));
     }
     return choice;
 }

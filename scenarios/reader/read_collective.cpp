@@ -62,8 +62,13 @@ void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
                     "goes with a schedule by name: expected \"collective\": \"ring\", "
                     "\"binary_tree_star\" or another that is not nccl, cheapest or searched");
     }
-    if (job.layout || job.workload || entry.codec.name != "none") {
+    if (job.layout || job.workload) {
         config.fail("transport", "is for whole gradients of models that are not cut");
+    }
+    if (entry.codec.name != "none") {
+        config.fail("transport", fmt::format("sends gradients as they are: expected no \"codec\", "
+                                             "found {}",
+                                             entry.codec.name));
     }
     job.hosts = hosts;
     // What goes to servers or to a partner does not travel in a buffer with others.

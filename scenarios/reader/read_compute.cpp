@@ -5,16 +5,30 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
+#include "base/key_notes.hpp"
 #include "scenarios/reader/live_costs.hpp"
 
 namespace ukemi::scenarios {
 namespace {
 
-double seconds_of(ConfigReader& config, std::string_view key) {
-    const Duration given = config.duration(key, {});
+double short_seconds(const ConfigReader& config, std::string_view key, Duration given) {
     if (given > hours(1)) config.fail(key, "expected at most 1 h");
     return to_seconds(given);
+}
+// 0 where it is not said.
+double seconds_of(ConfigReader& config, std::string_view key) {
+    return short_seconds(config, key, config.duration(key, {}));
+}
+
+// One time says nothing of other batches.
+void expect_batch(const ConfigReader& config, std::string_view key,
+                  std::span<const sim::CostCurve::Point> points, std::int64_t batch) {
+    if (points.size() != 1 || points.front().batch == batch) return;
+    if (KeyExplorer::of(config.file()) != nullptr) return;
+    config.fail(key, fmt::format("has batch {} only: expected the {} of \"batch\", or two others",
+                                 points.front().batch, batch));
 }
 
 std::vector<sim::CostCurve::Point> read_points(ConfigReader table) {
@@ -56,13 +70,14 @@ std::int64_t batch_of_key(const ConfigReader& table, const std::string& key) {
     return batch;
 }
 
-ComputeCurves::ComputeCurves(ConfigReader& job, const sim::ModelProfile& model)
+ComputeCurves::ComputeCurves(ConfigReader& job, const sim::ModelProfile& model, std::int64_t batch)
     : where_(fmt::format("{}: at {}/precision", job.file(), job.path())) {
     auto compute = job.object_if_present("compute");
     if (model.measured) {
         if (compute) job.fail("compute", "stands beside a model whose steps were measured");
         std::vector<sim::CostCurve::Point> points;
         for (const auto& step : model.measured->steps) points.push_back({step.batch, step.seconds});
+        expect_batch(job, "model", points, batch);
         given_ = sim::CostCurve::table(std::move(points), where_);
         given_source_ = model.measured->source;
         return;
@@ -80,7 +95,9 @@ ComputeCurves::ComputeCurves(ConfigReader& job, const sim::ModelProfile& model)
         shares_ = sim::RooflineShares{compute->number("arithmetic_share", 0.001, 1),
                                       compute->number("memory_share", 0.001, 1, 0.75), 0};
     } else if (compute->has("table")) {
-        given_ = sim::CostCurve::table(read_points(compute->object("table")), where);
+        std::vector<sim::CostCurve::Point> points = read_points(compute->object("table"));
+        expect_batch(*compute, "table", points, batch);
+        given_ = sim::CostCurve::table(std::move(points), where);
     } else {
         if (compute->has("memory_share")) {
             compute->fail("memory_share", "goes with \"arithmetic_share\"");
@@ -97,7 +114,9 @@ ComputeCurves::KernelKeys ComputeCurves::read_kernels(ConfigReader config) {
     KernelKeys keys;
     if (config.has("product_share")) keys.product_share = config.number("product_share", 0.001, 1);
     if (config.has("memory_share")) keys.memory_share = config.number("memory_share", 0.001, 1);
-    if (config.has("launch")) keys.launch_s = seconds_of(config, "launch");
+    if (config.has("launch")) {
+        keys.launch_s = short_seconds(config, "launch", config.duration("launch"));
+    }
     config.finish();
     return keys;
 }

@@ -21,8 +21,8 @@ std::int64_t batch_of_key(const ConfigReader& table, const std::string& key);
 class ComputeCurves {
 public:
     // Where the section is missing, a transformer of one's own is timed kernel by kernel. A model
-    // whose steps were measured takes no section.
-    ComputeCurves(ConfigReader& job, const sim::ModelProfile& model);
+    // whose steps were measured takes no section. A table of one batch is for that batch.
+    ComputeCurves(ConfigReader& job, const sim::ModelProfile& model, std::int64_t batch);
 
     // For this GPU, and where it is from. InputError if it cannot compute at this precision.
     sim::CostCurve curve(const sim::ModelProfile& model, const sim::GpuProfile& gpu,

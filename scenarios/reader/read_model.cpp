@@ -25,6 +25,44 @@
 namespace ukemi::scenarios {
 namespace {
 
+constexpr std::int64_t parameters_most = std::int64_t{1} << 50;  // and values that are kept
+constexpr std::int64_t tensors_most = 1'000'000;
+
+// So that no sum of them overflows. What has many tensors is slow to read, too.
+void expect_counts(const ConfigReader& config, double parameters, double kept) {
+    const auto most = static_cast<double>(parameters_most);
+    if (parameters > most) {
+        config.fail(
+            "", fmt::format("expected at most {:.4g} parameters, found {:.4g}", most, parameters));
+    }
+    if (kept > most) {
+        config.fail("", fmt::format("expected at most {:.4g} values that a sample keeps for the "
+                                    "backward pass, found {:.4g}",
+                                    most, kept));
+    }
+}
+
+// Before it is made, by the sizes of its matrices.
+void expect_counts(const ConfigReader& config, const sim::TransformerShape& shape) {
+    const std::int64_t products = shape.gated ? 3 : 2;
+    const std::int64_t tensors = shape.layers * (8 + 2 * products * shape.experts);
+    if (tensors > tensors_most) {
+        config.fail("experts", fmt::format("expected at most {} tensors of weights, found {} in {} "
+                                           "blocks of {} experts",
+                                           tensors_most, tensors, shape.layers, shape.experts));
+    }
+    const std::int64_t block = shape.hidden * (2 * shape.queries() + 2 * shape.kv() * shape.head());
+    const double of_experts = static_cast<double>(shape.experts * products) *
+                              static_cast<double>(shape.hidden * shape.inner());
+    const auto layers = static_cast<double>(shape.layers);
+    const sim::BlockKept kept = sim::block_kept(shape);
+    expect_counts(config,
+                  layers * (static_cast<double>(block) + of_experts) +
+                      static_cast<double>((shape.vocabulary + shape.positions) * shape.hidden),
+                  layers * static_cast<double>(kept.whole_values + kept.values) +
+                      static_cast<double>(shape.sequence_length * shape.vocabulary));
+}
+
 sim::ModelProfile read_transformer(ConfigReader& config, const std::string& name) {
     sim::TransformerShape shape;
     shape.layers = config.integer("layers", 1, 10'000);
@@ -54,20 +92,28 @@ sim::ModelProfile read_transformer(ConfigReader& config, const std::string& name
         config.fail("kv_heads", fmt::format("expected a divisor of the {} heads, found {}",
                                             shape.heads, shape.kv_heads));
     }
+    expect_counts(config, shape);
     return sim::gpt2(name, shape);
 }
 
 constexpr std::int64_t side_most = 1 << 16;
+constexpr std::int64_t layers_most = 100'000;
 
-// What a window leaves of a side; complains where it does not fit.
+// What a window leaves of a side; complains where it does not fit, or gives more than is counted.
 void check_window(const ConfigReader& config, const sim::LayerStack::Shape& shape,
-                  const sim::LayerStack::Window& window) {
+                  const sim::LayerStack::Window& window, std::int64_t channels) {
     if (shape.height + 2 * window.pad_height < window.height ||
         shape.width + 2 * window.pad_width < window.width) {
         config.fail("window", fmt::format("expected at most what is left of the image, {} x {} and "
                                           "its padding, found {}",
                                           shape.height, shape.width, window.height));
     }
+    const auto outputs = static_cast<double>(channels);
+    const double weights = outputs * static_cast<double>(shape.channels) *
+                           static_cast<double>(window.width * window.height);
+    const double values = outputs * static_cast<double>(shape.height + 2 * window.pad_height) *
+                          static_cast<double>(shape.width + 2 * window.pad_width);
+    expect_counts(config, weights, values);
 }
 
 sim::LayerStack::Window read_window(ConfigReader& config, std::int64_t stride) {
@@ -81,18 +127,21 @@ void add_layer(ConfigReader& config, sim::LayerStack& net, std::string_view kind
     if (kind == "convolution") {
         const std::int64_t channels = config.integer("channels", 1, 1 << 20);
         const auto window = read_window(config, 1);
-        check_window(config, net.shape(), window);
+        check_window(config, net.shape(), window, channels);
         net.convolution(name, channels, window, config.flag("bias", false));
     } else if (kind == "batch_norm") {
         net.batch_norm(name);
     } else if (kind == "pool") {
         const auto window = read_window(config, 2);
-        check_window(config, net.shape(), window);
+        check_window(config, net.shape(), window, net.shape().channels);
         net.pool(window);
     } else if (kind == "global_pool") {
         net.global_pool();
     } else {
-        net.dense(name, config.integer("outputs", 1, 1 << 24), config.flag("bias", true));
+        const std::int64_t outputs = config.integer("outputs", 1, 1 << 24);
+        const auto inputs = static_cast<double>(net.shape().values());
+        expect_counts(config, inputs * static_cast<double>(outputs), 0);
+        net.dense(name, outputs, config.flag("bias", true));
     }
 }
 
@@ -105,30 +154,44 @@ sim::ModelProfile read_layers(ConfigReader& config, const std::string& name) {
     static constexpr std::array<std::string_view, 5> kinds{"convolution", "batch_norm", "pool",
                                                            "global_pool", "dense"};
     int number = 0;
+    std::int64_t count = 0;
+    auto kept = static_cast<double>(net.shape().values());
     for (ConfigReader& layer : config.objects("layers")) {
         ++number;
         const std::string kind = layer.one_of("kind", kinds);
         const std::int64_t times = layer.integer("times", 1, 10'000, 1);
+        count += times;
+        if (count > layers_most) {
+            layer.fail("times", fmt::format("expected at most {} layers in all, found {}",
+                                            layers_most, count));
+        }
         for (std::int64_t i = 1; i <= times; ++i) {
             add_layer(layer, net, kind,
                       fmt::format("{}{}{}", kind, number, times > 1 ? fmt::format("_{}", i) : ""));
+            kept += static_cast<double>(net.shape().values());
+            expect_counts(layer, 0, kept);
         }
         layer.finish();
     }
     sim::ModelProfile model = net.finished();
     if (model.tensors.empty()) config.fail("layers", "expected a layer with parameters");
+    double parameters = 0;
+    for (const sim::LayerCost& layer : model.layers) {
+        parameters += static_cast<double>(layer.parameters);
+    }
+    expect_counts(config, parameters, kept);
     return model;
 }
 
 sim::ModelProfile read_counted(ConfigReader& config, const std::string& name) {
-    const std::int64_t parameters = config.integer("parameters", 1, std::int64_t{1} << 50);
+    const std::int64_t parameters = config.integer("parameters", 1, parameters_most);
     const std::int64_t tensors = config.integer("tensors", 1, 100'000);
     const double flops = config.number("forward_flops", 1, 1e30);
     if (tensors > parameters) config.fail("tensors", "expected at most as many as parameters");
     sim::ModelProfile model;
     model.name = name;
     model.sample = "sample";
-    model.values_kept = config.integer("values_kept", 0, std::int64_t{1} << 50, 0);
+    model.values_kept = config.integer("values_kept", 0, parameters_most, 0);
     for (std::int64_t i = 0; i < tensors; ++i) {
         const std::int64_t elements = parameters / tensors + (i < parameters % tensors ? 1 : 0);
         sim::LayerCost layer;
@@ -175,7 +238,7 @@ sim::ModelProfile read_traced(ConfigReader& config, const std::string& name, std
     sim::ModelProfile model;
     model.name = name;
     model.sample = "sample";
-    model.values_kept = config.integer("values_kept", 0, std::int64_t{1} << 50, 0);
+    model.values_kept = config.integer("values_kept", 0, parameters_most, 0);
     sim::MeasuredPasses& measured = model.measured.emplace();
     ConfigReader traces = config.object("traces");
     std::int64_t nearest = std::numeric_limits<std::int64_t>::max();

@@ -40,6 +40,10 @@ void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model
         config.fail("codec",
                     fmt::format("{} takes gradients of whole models on every worker", choice.name));
     }
+    if (job.pair_model > Bytes{}) {
+        config.fail("codec", fmt::format("{} takes gradients, and pair_averaging sends models",
+                                         choice.name));
+    }
     if (job.buckets.empty()) config.fail("codec", "there is nothing to encode: nothing is sent");
     if (static_cast<std::int64_t>(job.workers.size()) > kernels::codec_ranks_max) {
         config.fail("codec",

@@ -65,6 +65,28 @@ ModeDefaults defaults_of(sim::VariableUpdate update) {
     }
 }
 
+// What says how gradients are summed goes with updates that sum them; of two models that are
+// averaged, only when they begin.
+void expect_sums(ConfigReader& config, sim::VariableUpdate update) {
+    const bool alone = update == sim::VariableUpdate::independent;
+    const bool pairs = update == sim::VariableUpdate::pair_averaging;
+    const auto refuse = [&](std::string_view key) {
+        config.fail(key, fmt::format("does not go with {}, which {}",
+                                     sim::variable_update_names[static_cast<std::size_t>(update)],
+                                     alone   ? "sends nothing"
+                                     : pairs ? "sends whole models"
+                                             : "sums on servers"));
+    };
+    if (!alone && !pairs && !sim::has_servers(update)) return;
+    for (const std::string_view key : {"collective", "nccl_algorithms"}) {
+        if (config.has(key)) refuse(key);
+    }
+    if ((alone || pairs) && config.has("buckets")) refuse("buckets");
+    for (const std::string_view key : {"launch", "transport"}) {
+        if (alone && config.has(key)) refuse(key);
+    }
+}
+
 sim::BucketRule read_buckets(ConfigReader& job, sim::BucketKind otherwise) {
     sim::BucketRule rule;
     rule.kind = otherwise;
@@ -91,6 +113,13 @@ void read_launch(ConfigReader& config, sim::LaunchKind otherwise, sim::StepJob& 
     if (job.nccl) rule.overhead = {};
     auto launch = config.object_if_present("launch");
     if (!launch) return;
+    if (job.pair_model > Bytes{}) {
+        if (launch->has("rule")) {
+            launch->fail("rule", "does not go with pair_averaging, which sends whole models");
+        }
+        rule.overhead = short_duration(*launch, "overhead", rule.overhead);
+        return launch->finish();
+    }
     rule.kind = launch->choice<sim::LaunchKind>(
         "rule", sim::launch_kind_names,
         sim::launch_kind_names[static_cast<std::size_t>(otherwise)]);
@@ -197,7 +226,16 @@ Duration learners_time(const sim::LearnerStep& step, StepJobEntry& entry) {
     return seconds(sim::round_seconds(step, entry.learners));
 }
 
+// So that it can be counted in nanoseconds, for several learners, too.
+void expect_countable(const ConfigReader& config, const StepJobEntry& entry, double pass_s) {
+    if (pass_s <= to_seconds(days(366))) return;
+    config.fail("batch", fmt::format("{} with a batch of {} computes for {:.4g} s: expected at "
+                                     "most a year",
+                                     entry.model, entry.job.batch, pass_s));
+}
+
 PassTime curve_time(const ConfigReader& config, const sim::CostCurve& curve, StepJobEntry& entry) {
+    expect_countable(config, entry, curve.step_seconds(entry.job.batch));
     const Duration time = curve.step_time(entry.job.batch);
     if (entry.learners.count > 1) {
         if (!curve.has_device_seconds()) {
@@ -230,6 +268,7 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
     const sim::LayerTimes times = sim::layer_times(model, entry.request, *clock);
     const sim::KernelSum updating =
         sim::update_kernels(*clock, model.parameters(), memory.state_values);
+    expect_countable(config, entry, sim::pass_seconds(times) + updating.device_s);
     const Duration update = seconds(updating.device_s);
     if (plain) {
         const Duration alone = seconds(sim::pass_seconds(times)) + update;
@@ -246,7 +285,7 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
 // Fills in what each worker computes, after it has been checked that the batch fits.
 void read_compute(ConfigReader& config, const sim::Topology& topology, MemoryCheck check,
                   const sim::ModelProfile& model, const MemoryKind& memory, StepJobEntry& entry) {
-    const ComputeCurves curves(config, model);
+    const ComputeCurves curves(config, model, entry.job.batch);
     std::string_view last;
     PassTime time;
     for (const sim::DeviceId worker : entry.job.workers) {
@@ -366,8 +405,15 @@ void update_variables(const ConfigReader& config, const sim::Topology& topology,
 void read_monitor(ConfigReader& config, const sim::ModelProfile& model, StepJobEntry& entry) {
     const auto monitor =
         config.choice<sim::GradientMonitor>("monitor", sim::gradient_monitor_names, "none");
-    const Duration operation = config.duration("monitor_operation", Duration{});
-    if (operation > seconds(1)) config.fail("monitor_operation", "expected at most 1 s");
+    std::optional<Duration> operation;
+    if (config.has("monitor_operation")) {
+        operation = config.duration("monitor_operation");
+        if (*operation > seconds(1)) config.fail("monitor_operation", "expected at most 1 s");
+    }
+    // One that is varied may be none.
+    if (operation && !config.has("monitor")) {
+        config.fail("monitor_operation", "goes with a \"monitor\"");
+    }
     if (monitor == sim::GradientMonitor::none) return;
     const std::string name(sim::gradient_monitor_names[static_cast<std::size_t>(monitor)]);
     sim::StepJob& job = entry.job;
@@ -417,6 +463,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     if (job.name.empty()) config.fail("name", "expected a name, found \"\"");
     const ServerRequest servers = read_variable_update(config, topology, left);
     const ModeDefaults defaults = defaults_of(servers.update);
+    expect_sums(config, servers.update);
     take_workers(config, left, job);
     left = left.subspan(job.workers.size());
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
@@ -437,6 +484,8 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     entry.request.batch = job.batch;
     entry.request.value_bytes = sim::value_bytes(memory.precision);
     entry.request.buckets = read_buckets(config, defaults.buckets);
+    sim::expect_countable(sim::memory_need(model, job.batch, memory.rule), model, job.batch,
+                          place(config, "batch"));
     if (!entry.request.is_plain()) {
         job.layout = sim::make_layout(model, entry.request, place(config, "layout"));
     }
@@ -455,9 +504,6 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     encode_gradients(config, model, entry);
     read_monitor(config, model, entry);
     if (job.pair_model > Bytes{} || !job.servers.empty()) {
-        if (config.has("collective")) {
-            config.fail("collective", "these workers have no all-reduce: expected none");
-        }
         read_transport(config, true, entry);
     } else {
         const bool open = defaults.collective == cheapest_collective;

@@ -108,6 +108,24 @@ Bytes largest_sum(const sim::Workload& workload) {
     return largest;
 }
 
+// Whether a node that is not computing sends anything to anybody.
+bool sends(const sim::Workload& workload, std::size_t rank, const sim::WorkNode& node) {
+    if (node.bytes == Bytes{}) return false;
+    if (node.kind != sim::WorkKind::collective) return true;
+    const std::vector<std::int32_t>& groups = workload.families[node.family];
+    const auto others = std::ranges::count(groups, groups[rank]);
+    return others > 1;
+}
+
+bool takes_time(const sim::Workload& workload) {
+    for (std::size_t rank = 0; rank < workload.program_of.size(); ++rank) {
+        for (const sim::WorkNode& node : workload.programs[workload.program_of[rank]]) {
+            if (node.time > Duration{} || sends(workload, rank, node)) return true;
+        }
+    }
+    return false;
+}
+
 void count_times(sim::StepJob& job, StepJobEntry& entry, const ConfigReader& config) {
     const sim::Workload& workload = *job.workload;
     std::int64_t nodes = 0;
@@ -120,13 +138,12 @@ void count_times(sim::StepJob& job, StepJobEntry& entry, const ConfigReader& con
         job.compute.push_back(sum);
     }
     const Duration longest = std::ranges::max(job.compute);
-    const auto takes_time = [](const sim::WorkNode& node) {
-        return node.time > Duration{} || node.bytes > Bytes{};
-    };
-    const bool any = std::ranges::any_of(workload.programs, [&](const auto& program) {
-        return std::ranges::any_of(program, takes_time);
-    });
-    if (!any) config.fail("workload", "expected a workload that takes time");
+    if (!takes_time(workload)) {
+        config.fail(
+            "workload",
+            fmt::format("expected a workload that takes time{}",
+                        job.workers.size() == 1 ? ": one worker has nobody to send to" : ""));
+    }
     if (nodes * job.steps > messages_most) {
         config.fail("steps", fmt::format("expected at most {} nodes in the steps of all ranks, "
                                          "found {}",

@@ -149,7 +149,8 @@ void read_step_parts(ConfigReader& root, MemoryCheck memory, StepScenario& scena
     }
     const sim::ClusterSpec spec = sim::read_cluster(cluster);
     scenario.cluster = description_of(spec);
-    scenario.topology = sim::build_cluster(spec);
+    scenario.topology =
+        sim::build_cluster(spec, fmt::format("{}: at {}", cluster.file(), cluster.path()));
     scenario.fitted = read_efficiency(root, scenario.topology);
     scenario.network = read_network_rule(root);
     read_jobs(root, memory, spec.grid, scenario);

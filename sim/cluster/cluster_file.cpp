@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/key_notes.hpp"
 #include "base/link_spec.hpp"
 #include "base/read_file.hpp"
 #include "sim/cluster/astra_network.hpp"
@@ -37,7 +38,7 @@ FabricSpec read_network(ConfigReader& config) {
         fabric.sides[1] = whole("y", machines_max, 1);
         fabric.sides[2] = whole("z", machines_max, 1);
     }
-    const LinkSpec link = read_link(config, LinkSpec{});
+    const LinkSaid link = read_link_said(config);
     fabric.bandwidth = link.bandwidth;
     fabric.latency = link.latency;
     config.finish();
@@ -78,11 +79,23 @@ std::shared_ptr<const Topology> read_machine_file(ConfigReader& config,
 NicLinks read_links(ConfigReader& config, NicLinks links) {
     links.kind = config.choice<NicKind>("kind", nic_kind_names,
                                         nic_kind_names[static_cast<std::size_t>(links.kind)]);
-    const LinkSpec link = read_link(config, LinkSpec{});
+    const LinkSaid link = read_link_said(config);
     links.bandwidth = link.bandwidth;
     links.latency = link.latency;
     config.finish();
     return links;
+}
+
+// Both sections say what the link of each NIC is like.
+void expect_said_once(const ConfigReader& config, const ZoneSpec& zone) {
+    if (!zone.links || KeyExplorer::of(config.file()) != nullptr) return;
+    const auto refuse = [&](std::string_view key) {
+        config.fail("links", fmt::format("\"{}\" stands in \"network\", too: expected it in one "
+                                         "of them",
+                                         key));
+    };
+    if (zone.links->bandwidth && zone.fabric.bandwidth) refuse("bandwidth");
+    if (zone.links->latency && zone.fabric.latency) refuse("latency");
 }
 
 ZoneSpec read_zone(ConfigReader& config) {
@@ -104,10 +117,10 @@ ZoneSpec read_zone(ConfigReader& config) {
         zone.links = read_links(*section, links);
     }
     if (auto network = config.object_if_present("network")) zone.fabric = read_network(*network);
+    expect_said_once(config, zone);
     const bool unknown = zone.inside != nullptr && zone.count > 1 &&
                          zone.inside->machines().front().nic_gbit_per_s == 0 &&
-                         zone.fabric.bandwidth == BytesPerSecond{} &&
-                         (!zone.links || zone.links->bandwidth == BytesPerSecond{});
+                         !zone.fabric.bandwidth && (!zone.links || !zone.links->bandwidth);
     if (unknown) {
         config.fail("links", "expected a bandwidth: the machine's file does not say its NICs'");
     }

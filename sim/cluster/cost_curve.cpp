@@ -81,6 +81,7 @@ CostCurve CostCurve::roofline(const ModelProfile& model, const GpuProfile& gpu, 
     for (const LayerCost& layer : model.layers) {
         const double saving = precision == Precision::fp32 ? layer.fp32_saving : 1;
         roofline.layers.push_back({layer.forward_flops / saving / flops,
+                                   layer.flops_again / saving / flops,
                                    static_cast<double>(layer.values_moved) * bytes / bytes_a_second,
                                    static_cast<double>(layer.parameters) * bytes / bytes_a_second});
         launches += 1;
@@ -115,7 +116,9 @@ double CostCurve::step_seconds(std::int64_t batch) const {
     const auto& roofline = std::get<Roofline>(form_);
     double sum = roofline.fixed_s;
     for (const Roofline::Layer& layer : roofline.layers) {
-        sum += 3 * std::max(layer.compute_s * m, layer.traffic_s * m + layer.weights_s);
+        const double moved_s = layer.traffic_s * m + layer.weights_s;
+        sum += std::max(layer.compute_s * m, moved_s) +
+               std::max((2 * layer.compute_s + layer.again_s) * m, 2 * moved_s);
     }
     return sum;
 }

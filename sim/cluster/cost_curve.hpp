@@ -37,10 +37,10 @@ public:
     static CostCurve floored(double floor_s, double fixed_s, double seconds_a_sample,
                              std::string_view where);
     static CostCurve table(std::vector<Point> points, std::string_view where);
-    // Per layer max(arithmetic, memory) for the forward pass, twice that for the backward pass;
-    // arithmetic in fp32 with the savings of minimal filtering (model_profile.hpp)
-    // (Paleo: Qi et al., ICLR 2017), plus one update that moves five values a parameter. Throws if
-    // the GPU cannot compute at this precision.
+    // Per layer max(arithmetic, memory) for the forward pass, twice that for the backward pass, and
+    // what that computes again; arithmetic in fp32 with the savings of minimal filtering
+    // (model_profile.hpp) (Paleo: Qi et al., ICLR 2017), plus one update that moves five values a
+    // parameter. Throws if the GPU cannot compute at this precision.
     static CostCurve roofline(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
                               const RooflineShares& shares, std::string_view where);
 
@@ -66,6 +66,7 @@ private:
     struct Roofline {
         struct Layer {
             double compute_s = 0;  // of one sample
+            double again_s = 0;    // of one sample, backward beyond twice the forward's
             double traffic_s = 0;  // of one sample
             double weights_s = 0;  // whatever the batch
         };

@@ -12,25 +12,23 @@
 namespace ukemi::sim {
 namespace {
 
-[[noreturn]] void refuse(std::string_view problem) { throw InputError("cluster", "", problem); }
-
 class ZoneBuilder {
 public:
-    ZoneBuilder(Topology& topology, const ZoneSpec& zone, ZoneId id)
-        : topology_(topology), zone_(zone), fabric_(zone.fabric), spec_(spec_of(zone)) {
+    ZoneBuilder(Topology& topology, const ZoneSpec& zone, ZoneId id, std::string_view where)
+        : topology_(topology),
+          zone_(zone),
+          fabric_(zone.fabric),
+          where_(where),
+          spec_(spec_of(zone, where)) {
         if (zone.count < 1 || zone.count > machines_max) {
             refuse(fmt::format("expected 1 to {} machines, found {}", machines_max, zone.count));
         }
-        nic_rate_ = fabric_.bandwidth.raw() > 0 ? fabric_.bandwidth
-                                                : gigabits_per_second(spec_.nics.gbit_per_s);
+        nic_rate_ = fabric_.bandwidth.value_or(gigabits_per_second(spec_.nics.gbit_per_s));
         // A hop from NIC to NIC is two links.
-        const Duration said = zone.links ? zone.links->latency : Duration{};
-        const Duration hop =
-            fabric_.latency > Duration{} ? fabric_.latency
-            : said > Duration{}
-                ? said
-                : Duration::of(round_nearest(nic_reach(spec_.nics.kind).latency_us * 1e3));
-        link_latency_ = Duration::of(hop.raw() / 2);
+        const Duration usual =
+            Duration::of(round_nearest(nic_reach(spec_.nics.kind).latency_us * 1e3));
+        const Duration of_links = zone.links ? zone.links->latency.value_or(usual) : usual;
+        link_latency_ = Duration::of(fabric_.latency.value_or(of_links).raw() / 2);
         if (!(fabric_.oversubscription >= 1 && fabric_.oversubscription <= 1e6)) {
             refuse(fmt::format("expected an oversubscription of at least 1, found {}",
                                fabric_.oversubscription));
@@ -58,11 +56,15 @@ public:
     BytesPerSecond machine_rate() const { return std::int64_t{spec_.nics.count} * nic_rate_; }
 
 private:
+    [[noreturn]] void refuse(std::string_view problem) const {
+        throw InputError(where_, "", problem);
+    }
+
     // Of a file: what its machine and the section "links" say, and nothing of the inside.
-    static MachineSpec spec_of(const ZoneSpec& zone) {
+    static MachineSpec spec_of(const ZoneSpec& zone, std::string_view where) {
         MachineSpec spec;
         if (zone.inside == nullptr) {
-            spec = machine_named(zone.machine, "cluster");
+            spec = machine_named(zone.machine, where);
         } else {
             const Machine& machine = zone.inside->machines().front();
             spec.nics.count =
@@ -72,9 +74,7 @@ private:
         }
         if (!zone.links) return spec;
         spec.nics.kind = zone.links->kind;
-        if (zone.links->bandwidth.raw() > 0) {
-            spec.nics.gbit_per_s = zone.links->bandwidth.raw() * 8 / 1e9;
-        }
+        if (zone.links->bandwidth) spec.nics.gbit_per_s = zone.links->bandwidth->raw() * 8 / 1e9;
         return spec;
     }
 
@@ -234,6 +234,7 @@ private:
     Topology& topology_;
     const ZoneSpec& zone_;
     const FabricSpec& fabric_;
+    std::string_view where_;
     MachineSpec spec_;
     BytesPerSecond nic_rate_;
     Duration link_latency_;
@@ -242,13 +243,13 @@ private:
 
 }  // namespace
 
-Topology build_cluster(const ClusterSpec& spec) {
+Topology build_cluster(const ClusterSpec& spec, std::string_view where) {
     if (spec.whole != nullptr) return *spec.whole;
-    if (spec.zones.empty()) refuse("expected at least one zone");
+    if (spec.zones.empty()) throw InputError(where, "", "expected at least one zone");
     Topology topology;
     std::vector<DeviceId> routers;
     for (std::size_t z = 0; z < spec.zones.size(); ++z) {
-        ZoneBuilder zone(topology, spec.zones[z], static_cast<ZoneId>(z));
+        ZoneBuilder zone(topology, spec.zones[z], static_cast<ZoneId>(z), where);
         const std::vector<DeviceId> tops = zone.join();
         if (spec.zones.size() == 1) break;
         routers.push_back(

@@ -40,16 +40,16 @@ struct FabricSpec {
     std::uint32_t spines = 1;              // leaf_spine and rails
     double oversubscription = 1;           // ≥ 1: what enters a leaf from below to what leaves it
     std::array<std::uint32_t, 3> sides{};  // torus; their product is the number of machines
-    // Of each NIC's link and of one hop; zero: as the machine's table says.
-    BytesPerSecond bandwidth;
-    Duration latency;
+    // Of each NIC's link, and of one hop from NIC to NIC; none: as the machine's table says.
+    std::optional<BytesPerSecond> bandwidth = std::nullopt;
+    std::optional<Duration> latency = std::nullopt;
 };
 
 // What joins a machine to the others, where its table or file does not say it, or otherwise.
 struct NicLinks {
     NicKind kind = NicKind::infiniband;
-    BytesPerSecond bandwidth;  // of each NIC; zero: as the table or file says
-    Duration latency;          // of a hop; zero: as usual for the kind
+    std::optional<BytesPerSecond> bandwidth = std::nullopt;  // none: as the table or file says
+    std::optional<Duration> latency = std::nullopt;          // of a hop; none: as the kind's usual
 };
 
 struct ZoneSpec {
@@ -70,8 +70,8 @@ struct ClusterSpec {
 
 inline constexpr std::uint32_t machines_max = 1U << 16;
 
-// Throws InputError if a name is unknown or a number does not fit its network.
-Topology build_cluster(const ClusterSpec& spec);
+// InputError(WHERE …) if a name is unknown or a number does not fit its network.
+Topology build_cluster(const ClusterSpec& spec, std::string_view where = "cluster");
 // One zone of `count` machines.
 Topology build_cluster(std::string_view machine, std::uint32_t count,
                        const FabricSpec& fabric = {});

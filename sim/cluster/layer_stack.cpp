@@ -47,7 +47,7 @@ void LayerStack::convolution(std::string_view name, std::int64_t channels, const
                      slid(shape_.width, window.width, window.stride, window.pad_width)};
     const std::int64_t taps = shape_.channels * window.height * window.width;
     LayerCost& layer = add_layer(name);
-    layer.forward_flops = 2.0 * static_cast<double>(taps * next.values());
+    layer.forward_flops = 2.0 * static_cast<double>(taps) * static_cast<double>(next.values());
     const bool minimal = window.height == 3 && window.width == 3 && window.stride == 1;
     layer.fp32_saving = minimal ? 2.25 : 1;
     layer.rows = next.height * next.width;

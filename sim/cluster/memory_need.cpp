@@ -33,7 +33,20 @@ MemoryNeed memory_need(const ModelProfile& model, std::int64_t batch, const Memo
     const std::int64_t parameters = rule.learners * model.parameters();
     const Bytes values = rule.bytes_a_value * bytes(parameters);
     return {values, values, rule.bytes_a_state * bytes(parameters),
-            batch * kept_by_sample(model, rule), rule.reserve};
+            bytes_counted(Int128{batch} * kept_by_sample(model, rule).raw()), rule.reserve};
+}
+
+Bytes bytes_counted(Int128 sum) {
+    return bytes(static_cast<std::int64_t>(std::min<Int128>(sum, bytes_most.raw())));
+}
+
+void expect_countable(const MemoryNeed& need, const ModelProfile& model, std::int64_t batch,
+                      std::string_view where) {
+    if (need.kept < bytes_most) return;
+    throw InputError(where, "",
+                     fmt::format("{} with a batch of {} keeps more than 1e18 bytes for the "
+                                 "backward pass",
+                                 model.name, batch));
 }
 
 std::int64_t batch_max(const ModelProfile& model, const GpuProfile& gpu, const MemoryRule& rule) {
@@ -46,8 +59,8 @@ void check_memory(const ModelProfile& model, const GpuProfile& gpu, std::int64_t
                   const MemoryRule& rule, std::string_view where) {
     const std::int64_t most = batch_max(model, gpu, rule);
     if (batch <= most) return;
-    constexpr std::int64_t batch_bound = std::int64_t{1} << 24;  // no overflow below it
-    const MemoryNeed need = memory_need(model, std::min(batch, batch_bound), rule);
+    const MemoryNeed need = memory_need(model, batch, rule);
+    expect_countable(need, model, batch, where);
     const std::string largest = most > 0 ? fmt::format("the largest batch that fits is {}", most)
                                          : fmt::format("not even the model fits");
     const std::string who =

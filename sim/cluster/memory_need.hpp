@@ -39,6 +39,13 @@ struct MemoryNeed {
 
 MemoryNeed memory_need(const ModelProfile& model, std::int64_t batch, const MemoryRule& rule);
 
+// No sum of a scenario's sizes is counted beyond this many bytes, which nobody has.
+inline constexpr Bytes bytes_most = bytes(std::int64_t{1} << 60);
+Bytes bytes_counted(Int128 sum);
+// Throws InputError("WHERE: …") where the sum is.
+void expect_countable(const MemoryNeed& need, const ModelProfile& model, std::int64_t batch,
+                      std::string_view where);
+
 // The largest batch that fits; 0 if not even the model does.
 std::int64_t batch_max(const ModelProfile& model, const GpuProfile& gpu, const MemoryRule& rule);
 

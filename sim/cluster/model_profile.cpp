@@ -75,6 +75,12 @@ double ModelProfile::forward_flops() const {
     return sum;
 }
 
+double ModelProfile::flops_again() const {
+    double sum = 0;
+    for (const LayerCost& layer : layers) sum += layer.flops_again;
+    return sum;
+}
+
 Bytes ModelProfile::gradient_bytes(std::int64_t bytes_per_element) const {
     return bytes_per_element * bytes(parameters());
 }

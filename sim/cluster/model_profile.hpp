@@ -24,6 +24,7 @@ struct GradientTensor {
 struct LayerCost {
     std::string name;
     double forward_flops = 0;  // of one sample, a multiply-add being two
+    double flops_again = 0;  // of the backward pass, beyond two products for each of the forward's
     std::int64_t parameters = 0;
     std::int64_t values_moved = 0;  // read and written by the forward pass, of one sample
     // How many times fewer multiplications a library needs in single precision: 2.25 in a 3 x 3
@@ -97,8 +98,9 @@ struct ModelProfile {
 
     std::int64_t parameters() const;
     double forward_flops() const;  // of one sample
+    double flops_again() const;
     // Forward and backward: the backward pass computes two products for each of the forward's.
-    double training_flops() const { return 3 * forward_flops(); }
+    double training_flops() const { return 3 * forward_flops() + flops_again(); }
     Bytes gradient_bytes(std::int64_t bytes_per_element = 4) const;
 };
 

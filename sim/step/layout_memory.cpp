@@ -87,15 +87,16 @@ namespace {
 
 // Parameters, gradients and states of the ranges that a pipeline rank holds, on one of its workers.
 MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges,
-                   const LayoutRequest& request, const MemoryRule& rule) {
+                   const LayoutRequest& request, const ModelPieces& pieces,
+                   const MemoryRule& rule) {
     std::int64_t all = 0;
     std::int64_t of_experts = 0;
     std::int64_t largest = 0;  // unit
     for (const LayerRange& range : ranges) {
         for (const LayerRange& unit : layer_units(model, range)) {
-            const std::int64_t held = parameters_held(model, unit, request);
+            const std::int64_t held = pieces.parameters(unit);
             all += held;
-            of_experts += parameters_held(model, unit, request, TensorSums::by_some);
+            of_experts += pieces.parameters(unit, TensorSums::by_some);
             largest = std::max(largest, held);
         }
     }
@@ -122,10 +123,11 @@ LayoutMemory layout_memory(const ModelProfile& model, const LayoutRequest& reque
                            const MemoryRule& rule) {
     const std::vector<LayerRange> ranges =
         stage_ranges(model, request.degrees.pipeline * request.chunks);
+    const ModelPieces pieces(model, request);
     LayoutMemory worst;
     for (std::int32_t rank = 0; rank < request.degrees.pipeline; ++rank) {
         LayoutMemory here{rank, 0, {}};
-        Bytes all_kept;
+        Int128 all_kept = 0;
         Bytes once;
         const std::vector<std::int64_t> most = most_kept(request, rank);
         std::vector<LayerRange> held;
@@ -136,22 +138,41 @@ LayoutMemory layout_memory(const ModelProfile& model, const LayoutRequest& reque
             const LayerRange& range = ranges[stage];
             held.push_back(range);
             const Kept kept = kept_by_stage(model, range, request, rule);
-            all_kept += request.batch * (most[chunk] * kept.each);
+            all_kept += Int128{request.batch} * most[chunk] * kept.each.raw();
             once = std::max(once, request.batch * kept.once);
             here.micro_batches_kept += most[chunk];
         }
-        here.need = held_by(model, held, request, rule);
-        here.need.kept = all_kept + once;
+        here.need = held_by(model, held, request, pieces, rule);
+        here.need.kept = bytes_counted(all_kept + once.raw());
         if (rank == 0 || here.need.total() > worst.need.total()) worst = here;
     }
     return worst;
 }
+
+namespace {
+
+// Where it is the schedule that keeps too much of a batch of 1.
+std::string hint_of(const ModelProfile& model, const GpuProfile& gpu, const LayoutRequest& request,
+                    const MemoryRule& rule) {
+    if (request.schedule != PipelineKind::gpipe) return "";
+    LayoutRequest other = request;
+    other.schedule = PipelineKind::one_forward_one_backward;
+    const LayoutMemory memory = layout_memory(model, other, rule);
+    if (memory.need.total() > gpu.memory) return "";
+    return fmt::format(
+        " beside the {} micro-batches that gpipe keeps; with one_forward_one_backward, which keeps "
+        "{}, it does",
+        request.micro_batches, memory.micro_batches_kept);
+}
+
+}  // namespace
 
 void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
                          const LayoutRequest& request, const MemoryRule& rule,
                          std::string_view where) {
     const LayoutMemory memory = layout_memory(model, request, rule);
     if (memory.need.total() <= gpu.memory) return;
+    expect_countable(memory.need, model, request.batch, where);
     LayoutRequest one = request;
     one.batch = 1;
     const LayoutMemory of_one = layout_memory(model, one, rule);
@@ -169,7 +190,7 @@ void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
                     memory.micro_batches_kept == 1 ? "" : "es", memory.need.kept.raw(),
                     memory.need.reserve.raw(), gpu.name, gpu.memory.raw(),
                     most > 0 ? fmt::format("the largest batch that fits is {}", most)
-                             : "not even a batch of 1 fits"));
+                             : "not even a batch of 1 fits" + hint_of(model, gpu, one, rule)));
 }
 
 }  // namespace ukemi::sim

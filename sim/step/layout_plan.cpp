@@ -51,6 +51,9 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
     const auto refuse = [&](const std::string& problem) { throw InputError(where, "", problem); };
     const policies::Layout& degrees = request.degrees;
     INVARIANT(degrees.tensor >= 1 && degrees.data >= 1 && degrees.pipeline >= 1);
+    if (request.schedule == PipelineKind::dual_pipe && degrees.pipeline == 1) {
+        refuse("dual_pipe needs an even number of workers, found a pipeline of 1");
+    }
     check_pipeline(request.pipeline(), where);
     const bool cut =
         degrees.tensor > 1 || degrees.pipeline > 1 || request.chunks > 1 || request.context > 1;
@@ -71,7 +74,8 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
                             "expected \"optimiser\" or \"gradients\"",
                             model.name));
         }
-        if (cut || request.recompute || request.recompute_scores || request.overlap_tensor) {
+        if (cut || request.recompute || request.recompute_scores || request.sequence_parallel ||
+            request.overlap_tensor) {
             refuse(fmt::format("only transformers are cut or computed again, and {} is none",
                                model.name));
         }
@@ -79,6 +83,9 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
     }
     if (request.overlap_tensor && !(request.sequence_parallel && degrees.tensor > 1)) {
         refuse("\"overlap_tensor\" goes with \"sequence_parallel\": true and tensor above 1");
+    }
+    if (request.sequence_parallel && degrees.tensor == 1) {
+        refuse("\"sequence_parallel\" divides tokens in tensor groups: expected tensor above 1");
     }
     const TransformerShape& shape = *model.transformer;
     if (request.recompute_scores && shape.flash) {
@@ -100,17 +107,27 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
         refuse(fmt::format("{} has {} blocks: no multiple of {} stages", model.name, shape.layers,
                            stages));
     }
+    const std::int64_t blocks = shape.layers / stages;
+    std::int64_t again = request.recompute_blocks;
+    for (const std::int64_t of_stage : request.recompute_by_stage) {
+        again = std::max(again, of_stage);
+    }
+    if (again > blocks) {
+        refuse(fmt::format("a stage has {} blocks of {}: {} of them cannot be computed again",
+                           blocks, model.name, again));
+    }
 }
 
 class StageMaker {
 public:
-    StageMaker(const ModelProfile& model, const LayoutRequest& request, std::string_view where,
-               const LayerTimes* times)
+    StageMaker(const ModelProfile& model, const LayoutRequest& request, const ModelPieces& pieces,
+               std::string_view where, const LayerTimes* times)
         : model_(model),
           request_(request),
+          pieces_(pieces),
           where_(where),
           times_(times),
-          flops_(model.forward_flops()) {}
+          flops_(model.forward_flops() + model.flops_again() / 3) {}
 
     StageWork make(const LayerRange& range) {
         const std::vector<LayerCost>& layers = model_.layers;
@@ -173,11 +190,11 @@ private:
     }
 
     void make_buckets(const LayerRange& range) {
-        const ModelProfile held = piece_of(model_, range, request_, TensorSums::by_all);
+        const ModelProfile held = pieces_.piece(range, TensorSums::by_all);
         if (request_.shard != Shard::parameters && !held.tensors.empty()) {
             stage_.buckets = gradient_buckets(held, request_.buckets, request_.value_bytes, where_);
         }
-        const ModelProfile own = piece_of(model_, range, request_, TensorSums::by_some);
+        const ModelProfile own = pieces_.piece(range, TensorSums::by_some);
         if (request_.shard != Shard::parameters && !own.tensors.empty() &&
             request_.expert_adders() > 1) {
             stage_.expert_buckets =
@@ -195,7 +212,7 @@ private:
     }
 
     Bytes held_by(const LayerRange& unit, TensorSums sums) const {
-        return request_.value_bytes * bytes(parameters_held(model_, unit, request_, sums));
+        return request_.value_bytes * bytes(pieces_.parameters(unit, sums));
     }
     // Nothing comes from others where one rank has all.
     DividedPart part_of(const LayerRange& unit) const {
@@ -227,8 +244,9 @@ private:
                 const double back = model_.measured->backward_share;
                 return {layer.forward_flops / flops_ * (forward ? 1 - back : back)};
             }
-            const double share = layer.forward_flops / flops_ / 3 / ranks();
-            return {forward ? share : 2 * share};
+            const double flops =
+                forward ? layer.forward_flops : 2 * layer.forward_flops + layer.flops_again;
+            return {flops / flops_ / 3 / ranks()};
         }
         const auto index = static_cast<std::size_t>(&layer - model_.layers.data());
         const LayerTimes::Pass& pass = (forward ? times_->forward : times_->backward)[index];
@@ -244,8 +262,9 @@ private:
         if (times_ == nullptr) {
             const TransformerShape& shape = *model_.transformer;
             const auto sequence = static_cast<double>(shape.sequence_length);
-            const double flops = 4 * sequence * sequence * static_cast<double>(shape.queries());
-            block.share = (forward ? 1 : 2) * flops / flops_ / 3 / ranks();
+            const double flops =
+                (shape.flash ? 2 : 4) * sequence * sequence * static_cast<double>(shape.queries());
+            block.share = (forward ? flops : 2 * flops + layer.flops_again) / flops_ / 3 / ranks();
             return block;
         }
         const auto index = static_cast<std::size_t>(&layer - model_.layers.data());
@@ -453,9 +472,10 @@ private:
 
     const ModelProfile& model_;
     const LayoutRequest& request_;
+    const ModelPieces& pieces_;
     std::string_view where_;
     const LayerTimes* times_;
-    double flops_ = 0;        // of the model
+    double flops_ = 0;        // of the model, a third of both passes
     double stage_flops_ = 0;  // forward, of the stage
     bool apart_ = false;      // gradients of weights are a pass of their own
     double flops_back_ = 0;   // of these, of the layers whose backward pass is over
@@ -472,7 +492,8 @@ bool divides_holders(std::int64_t expert, const LayoutRequest& request) {
 bool LayoutRequest::is_plain() const {
     return degrees.tensor == 1 && degrees.pipeline == 1 && context == 1 && chunks == 1 &&
            !recompute && !recompute_scores && !sequence_parallel && !overlap_tensor &&
-           !synchronised_norm && !split_dense && shard == Shard::none && !has_expert_sets();
+           !synchronised_norm && !split_dense && shard == Shard::none && !has_expert_sets() &&
+           pipeline().copies() == 1;
 }
 
 namespace {
@@ -485,16 +506,16 @@ struct Updated {
         return ranks == 1 ? Bytes{} : value_bytes * divided(bytes(held), ranks);
     }
 };
-void add_update(LayoutWork& work, const ModelProfile& model, const LayerRange& range,
-                const LayoutRequest& request, std::size_t rank) {
+void add_update(LayoutWork& work, std::int64_t parameters, const LayerRange& range,
+                const LayoutRequest& request, const ModelPieces& pieces, std::size_t rank) {
     const bool divides = request.shard != Shard::none;
-    const Updated of_experts{parameters_held(model, range, request, TensorSums::by_some),
+    const Updated of_experts{pieces.parameters(range, TensorSums::by_some),
                              divides ? request.expert_adders() : 1};
-    const Updated of_all{parameters_held(model, range, request) - of_experts.held,
+    const Updated of_all{pieces.parameters(range) - of_experts.held,
                          divides ? request.holders() : 1};
     for (const Updated& one : {of_all, of_experts}) {
         work.update_shares[rank] +=
-            static_cast<double>(one.held) / static_cast<double>(one.ranks * model.parameters());
+            static_cast<double>(one.held) / static_cast<double>(one.ranks * parameters);
     }
     if (request.shard != Shard::optimiser && request.shard != Shard::gradients) return;
     work.updated_parts.resize(work.update_shares.size());
@@ -535,12 +556,14 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
         const std::vector<LayerRange> again = ranges;
         ranges.insert(ranges.end(), again.begin(), again.end());
     }
+    const ModelPieces pieces(model, request);
+    const std::int64_t parameters = model.parameters();
     for (const LayerRange& range : ranges) {
         const auto stage = static_cast<std::int32_t>(work.stages.size());
         const auto rank = static_cast<std::size_t>(spec.worker_of(stage));
-        work.stages.push_back(StageMaker(model, request, where, times).make(range));
+        work.stages.push_back(StageMaker(model, request, pieces, where, times).make(range));
         work.update_shares.resize(std::max(work.update_shares.size(), rank + 1));
-        add_update(work, model, range, request, rank);
+        add_update(work, parameters, range, request, pieces, rank);
     }
     return work;
 }

@@ -58,10 +58,12 @@ private:
     }
 
     void add(LayoutRequest request) {
+        const std::int64_t stages = std::int64_t{request.degrees.pipeline} * request.chunks;
+        const std::int64_t of_stage = model_.transformer ? model_.transformer->layers / stages : 0;
+        request.recompute_blocks = std::min(request.recompute_blocks, of_stage);
         all_.push_back(request);
         if (!wide_.recompute || !request.recompute) return;
-        const std::int64_t stages = std::int64_t{request.degrees.pipeline} * request.chunks;
-        for (std::int64_t blocks = 1; blocks < model_.transformer->layers / stages; ++blocks) {
+        for (std::int64_t blocks = 1; blocks < of_stage; ++blocks) {
             request.recompute_blocks = blocks;
             all_.push_back(request);
         }
@@ -117,8 +119,12 @@ std::vector<std::int64_t> contexts_of(const ModelProfile& model, const LayoutReq
 void LayoutSpace::add_degrees(LayoutRequest request, std::int64_t samples, std::int64_t workers) {
     const std::optional<TransformerShape>& shape = model_.transformer;
     const std::int64_t cut_most = shape ? degree_most : 1;
+    const bool sequence_parallel = request.sequence_parallel;
+    const bool overlap_tensor = request.overlap_tensor;
     for (const std::int64_t tensor : divisors_of(workers, cut_most)) {
         if (shape && (shape->hidden % tensor != 0 || shape->heads % tensor != 0)) continue;
+        request.sequence_parallel = sequence_parallel && tensor > 1;
+        request.overlap_tensor = overlap_tensor && tensor > 1;
         for (const std::int64_t pipeline : divisors_of(workers / tensor, cut_most)) {
             const std::int64_t data = workers / tensor / pipeline;
             if (samples % data != 0) continue;

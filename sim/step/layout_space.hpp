@@ -8,7 +8,8 @@
 // no transformer has micro-batches only. On request, also every context degree that divides the
 // rest of the workers and a sample's tokens, everything that replicas can divide, every number of
 // ranks that can divide the experts (cut by tensor groups, and whole where tokens are divided by
-// these), and every number of a stage's blocks that are computed again.
+// these), and every number of a stage's blocks that are computed again. What is for tensor groups
+// is left out where there are none; of blocks computed again a stage has at most its own.
 #pragma once
 
 #include <cstdint>

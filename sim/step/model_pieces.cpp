@@ -104,26 +104,33 @@ std::vector<LayerRange> layer_units(const ModelProfile& model, const LayerRange&
     return units;
 }
 
-namespace {
+ModelPieces::ModelPieces(const ModelProfile& model, const LayoutRequest& request)
+    : model_(model), request_(request) {
+    std::size_t tensor = 0;
+    for (const LayerCost& layer : model.layers) {
+        first_tensors_.push_back(tensor);
+        for (std::int64_t left = layer.parameters; left > 0; ++tensor) {
+            left -= model.tensors[tensor].elements;
+        }
+    }
+    first_tensors_.push_back(tensor);
+}
 
 // Calls with every tensor of the range of which a worker holds something, its layer, how much that
 // is, and who adds up its gradients. Of experts that are divided, a worker has the first ones.
 template <class Visit>
-void visit_tensors(const ModelProfile& model, const LayerRange& range, const LayoutRequest& request,
-                   const Visit& visit) {
-    std::size_t tensor = 0;
-    for (std::size_t i = 0; i < range.end; ++i) {
-        const LayerCost& layer = model.layers[i];
+void ModelPieces::visit(const LayerRange& range, const Visit& visit) const {
+    const LayoutRequest& request = request_;
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+        const LayerCost& layer = model_.layers[i];
         const bool split_layer = request.split_dense && dense_shape(layer).inputs > 0;
-        for (std::int64_t left = layer.parameters; left > 0; ++tensor) {
-            const GradientTensor& whole = model.tensors[tensor];
-            left -= whole.elements;
-            if (i < range.begin) continue;
+        for (std::size_t tensor = first_tensors_[i]; tensor < first_tensors_[i + 1]; ++tensor) {
+            const GradientTensor& whole = model_.tensors[tensor];
             TensorSums sums = split_layer ? TensorSums::by_nobody : TensorSums::by_all;
             bool whole_expert = false;
             if (request.has_expert_sets()) {
                 const std::optional<std::int64_t> expert = expert_of(whole.name);
-                const std::int64_t here = model.transformer->experts / request.expert;
+                const std::int64_t here = model_.transformer->experts / request.expert;
                 if (expert && *expert >= here) continue;
                 if (expert) sums = TensorSums::by_some;
                 whole_expert = expert && request.whole_experts;
@@ -137,35 +144,28 @@ void visit_tensors(const ModelProfile& model, const LayerRange& range, const Lay
     }
 }
 
-}  // namespace
-
-ModelProfile piece_of(const ModelProfile& model, const LayerRange& range,
-                      const LayoutRequest& request, TensorSums sums) {
+ModelProfile ModelPieces::piece(const LayerRange& range, TensorSums sums) const {
     ModelProfile piece;
-    piece.name = model.name;
+    piece.name = model_.name;
     for (std::size_t i = range.begin; i < range.end; ++i) {
-        piece.layers.push_back(model.layers[i]);
+        piece.layers.push_back(model_.layers[i]);
         piece.layers.back().parameters = 0;
     }
-    visit_tensors(model, range, request,
-                  [&](const LayerCost& layer, const GradientTensor& tensor, std::int64_t held,
-                      TensorSums whose) {
-                      if (whose != sums) return;
-                      piece.tensors.push_back({tensor.name, held});
-                      const auto index =
-                          static_cast<std::size_t>(&layer - model.layers.data()) - range.begin;
-                      piece.layers[index].parameters += held;
-                  });
+    visit(range, [&](const LayerCost& layer, const GradientTensor& tensor, std::int64_t held,
+                     TensorSums whose) {
+        if (whose != sums) return;
+        piece.tensors.push_back({tensor.name, held});
+        const auto index = static_cast<std::size_t>(&layer - model_.layers.data()) - range.begin;
+        piece.layers[index].parameters += held;
+    });
     return piece;
 }
 
-std::int64_t parameters_held(const ModelProfile& model, const LayerRange& range,
-                             const LayoutRequest& request, std::optional<TensorSums> of) {
+std::int64_t ModelPieces::parameters(const LayerRange& range, std::optional<TensorSums> of) const {
     std::int64_t sum = 0;
-    visit_tensors(model, range, request,
-                  [&](const LayerCost&, const GradientTensor&, std::int64_t held, TensorSums sums) {
-                      if (!of || *of == sums) sum += held;
-                  });
+    visit(range, [&](const LayerCost&, const GradientTensor&, std::int64_t held, TensorSums sums) {
+        if (!of || *of == sums) sum += held;
+    });
     return sum;
 }
 

@@ -40,12 +40,24 @@ std::vector<LayerRange> layer_units(const ModelProfile& model, const LayerRange&
 // nobody, since each has a part of its own that is complete (split layers).
 enum class TensorSums : std::uint8_t { by_all, by_some, by_nobody };
 
-// The layers of the range with those parameters that one worker holds and whose gradients are added
-// up so.
-ModelProfile piece_of(const ModelProfile& model, const LayerRange& range,
-                      const LayoutRequest& request, TensorSums sums);
-// Parameters of one worker for the whole of the range, split layers included; or of one kind.
-std::int64_t parameters_held(const ModelProfile& model, const LayerRange& range,
-                             const LayoutRequest& request, std::optional<TensorSums> of = {});
+// What one worker of the layout holds of ranges; both outlive it.
+class ModelPieces {
+public:
+    ModelPieces(const ModelProfile& model, const LayoutRequest& request);
+
+    // The layers of the range with those parameters that it holds and whose gradients are added up
+    // so.
+    ModelProfile piece(const LayerRange& range, TensorSums sums) const;
+    // Parameters for the whole of the range, split layers included; or of one kind.
+    std::int64_t parameters(const LayerRange& range, std::optional<TensorSums> of = {}) const;
+
+private:
+    template <class Visit>
+    void visit(const LayerRange& range, const Visit& visit) const;
+
+    const ModelProfile& model_;
+    const LayoutRequest& request_;
+    std::vector<std::size_t> first_tensors_;  // by layer
+};
 
 }  // namespace ukemi::sim

@@ -27,7 +27,7 @@ constexpr MonitorPasses variance_passes{8, 1, 12};
 }  // namespace
 
 Duration monitor_time(GradientMonitor monitor, const GpuProfile& gpu, const ModelProfile& model,
-                      std::string_view where, Duration operation) {
+                      std::string_view where, std::optional<Duration> operation) {
     if (monitor == GradientMonitor::none) return {};
     const MonitorPasses& passes =
         monitor == GradientMonitor::noise_scale ? noise_scale_passes : variance_passes;
@@ -37,8 +37,8 @@ Duration monitor_time(GradientMonitor monitor, const GpuProfile& gpu, const Mode
     const double bytes = 4 * passes.values * static_cast<double>(model.parameters());
     const KernelSum one = clock.traffic(bytes / operations);
     const double device_s = one.device_s * operations;
-    if (operation > Duration{}) {
-        return std::max(static_cast<std::int64_t>(operations) * operation, seconds(device_s));
+    if (operation) {
+        return std::max(static_cast<std::int64_t>(operations) * *operation, seconds(device_s));
     }
     return CodecClock::time({device_s, static_cast<std::int64_t>(operations)});
 }

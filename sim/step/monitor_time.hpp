@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/quantity.hpp"
@@ -24,9 +25,9 @@ enum class GradientMonitor : std::uint8_t {
 inline constexpr std::array<std::string_view, 3> gradient_monitor_names = {"none", "noise_scale",
                                                                            "gradient_variance"};
 
-// Of one step; `operation` is what the host needs for one (zero: what it needs for a codec's).
+// Of one step; `operation` is what the host needs for one (none: what it needs for a codec's).
 // InputError(WHERE …) if nothing is known of this GPU's kernels.
 Duration monitor_time(GradientMonitor monitor, const GpuProfile& gpu, const ModelProfile& model,
-                      std::string_view where, Duration operation = {});
+                      std::string_view where, std::optional<Duration> operation = std::nullopt);
 
 }  // namespace ukemi::sim

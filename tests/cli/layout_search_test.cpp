@@ -71,7 +71,8 @@ ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bo
     };
     const auto play_all = [&](const std::string& degrees, std::int64_t pipeline,
                               std::int64_t data) {
-        const std::string sequence = whole ? R"(, "sequence_parallel": true)" : "";
+        const bool groups = degrees.find(R"("tensor": 1,)") == std::string::npos;
+        const std::string sequence = whole && groups ? R"(, "sequence_parallel": true)" : "";
         for (std::int64_t batch = 1; batch <= 16; ++batch) {
             for (const bool again : {false, true}) {
                 const std::string keys =
@@ -139,14 +140,18 @@ TEST_CASE("layout search: finds what simulating every layout one by one finds", 
              World{two_machines, expert_model, 2, R"("compute": {"kernels": {}})", true},
              World{one_machine, small_model, 4,
                    R"("layout": {"pipeline": 4, "schedule": "dual_pipe"})", false, true},
-             World{one_machine, expert_model, 2, R"("layout": {"sequence_parallel": true})", true,
-                   false, true},
+             World{one_machine, expert_model, 2,
+                   R"("layout": {"tensor": 2, "sequence_parallel": true})", true, false, true},
          }) {
         CAPTURE(world.cluster, world.more);
         std::string text = scenario_text(world.cluster, world.model, world.more);
         if (world.both_ways) {  // as many samples, in eight micro-batches
             const std::string one = R"("batch": 2, "accumulation": 1)";
             text.replace(text.find(one), one.size(), R"("batch": 1, "accumulation": 8)");
+        }
+        if (world.whole) {  // half as many replicas
+            const std::string one = R"("batch": 2,)";
+            text.replace(text.find(one), one.size(), R"("batch": 4,)");
         }
         const analysis::StepDocument document{"small.json", text, {}};
         const ByForce forced =

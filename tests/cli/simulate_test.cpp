@@ -165,6 +165,36 @@ TEST_CASE("ukemi simulate --out: a codec stands in the results with its level", 
     CHECK(codecs == std::vector<std::string>{"none", "power_sgd:2", "power_sgd:4"});
 }
 
+TEST_CASE("ukemi simulate: the heading says what all variants have", "[cli]") {
+    const ScratchFolder scratch;
+    const std::string scenario = shipped("steps/resnet50_on_p3.json").string();
+    const auto heading = [&](const char* key, const char* steps) {
+        const Ran ran = run_ukemi(scratch.path(), {"simulate", scenario, "--vary", key, "--set",
+                                                   fmt::format("/job/steps={}", steps)});
+        return ran.out.substr(0, ran.out.find('\n'));
+    };
+    CHECK(heading("/job/batch=1,2", "2") ==
+          "resnet50_on_p3: 32 x p3.2xlarge on leaf_spine, 32 workers; means without the first "
+          "step");
+    CHECK(heading("/cluster/count=1,2", "1") == "resnet50_on_p3: 2 clusters; means of all steps");
+    CHECK(heading("/warm_up=0,1", "2") ==
+          "resnet50_on_p3: 32 x p3.2xlarge on leaf_spine, 32 workers; means without each one's "
+          "first steps");
+}
+
+TEST_CASE("ukemi simulate: who waits for ever is in the file that is named", "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "down.json",
+               R"({"name": "down", "seed": 1, "cluster": {"machine": "p3.8xlarge", "count": 2},
+                   "job": {"model": "resnet50", "batch": 32, "steps": 2},
+                   "events": [{"kind": "links", "at": "0 s", "machine": 0, "share": 0}]})");
+    const Ran ran = run_ukemi(scratch.path(), {"simulate", "down.json"});
+    CHECK(ran.code == 2);
+    CHECK_THAT(ran.err, Catch::EndsWith("down.json: job resnet50: waits for ever: what it sends "
+                                        "crosses a link that is down\n"));
+    CHECK(is_one_line(ran.err));
+}
+
 TEST_CASE("ukemi simulate: options that cannot be meant are one line", "[cli]") {
     const ScratchFolder scratch;
     const std::string scenario = shipped("steps/resnet50_on_p3.json").string();

@@ -184,7 +184,7 @@ TEST_CASE("codec policies: what is no codec is refused by path", "[codec_policie
     CHECK_THAT(complaint("accordion", R"({"codec": "power_sdg:1"})"),
                Contains("found \"power_sdg\" (did you mean \"power_sgd\"?)"));
     CHECK_THAT(complaint("accordion", R"({"codec": "top_k:x"})"),
-               Contains("expected a level after \"top_k:\", found \"x\""));
+               Contains("expected a level above 0 after \"top_k:\", found \"x\""));
     CHECK_THAT(complaint("adaptive_codec", R"({"options": ""})"), Contains("found \"\""));
     CHECK(complaint("adaptive_codec", R"({"options": "fp16/top_k:0.1"})") == "accepted");
 }

@@ -152,6 +152,13 @@ TEST_CASE("profiler trace: a recorded one is a model of steps", "[scenario][prof
                       Catch::Contains("/job/compute: stands beside a model whose steps"));
     CHECK_THROWS_WITH(entry(16, R"(, "layout": {"data": 2, "shard": "parameters"})"),
                       Catch::Contains("/job/layout: only transformers' parameters are divided"));
+    const std::string one = fmt::format(
+        R"({{"name": "own", "seed": 1, "cluster": {{"machine": "p3.2xlarge"}}, "job": {{"batch": 17,
+             "model": {{"kind": "profiled", "traces": {{"16": "{}/small_cnn_16.trace"}}}}}}}})",
+        folder);
+    CHECK_THROWS_WITH(scenarios::step_scenario_from_text(one, "own.json"),
+                      "own.json: at /job/model: has batch 16 only: expected the 17 of \"batch\", "
+                      "or two others");
 }
 
 }  // namespace ukemi

@@ -341,7 +341,8 @@ TEST_CASE("step scenario: what modes of updating variables cannot have is refuse
           "small.json: at /job/input: workers that do not wait for each other have no common "
           "input");
     CHECK(complaint(R"("variable_update": "parameter_server", "collective": "ring")") ==
-          "small.json: at /job/collective: these workers have no all-reduce: expected none");
+          "small.json: at /job/collective: does not go with parameter_server, which sums on "
+          "servers");
     CHECK(complaint(R"("variable_update": "parameter_server", "codec": "fp16")") ==
           "small.json: at /job/codec: fp16 rides all-reduces and all-gathers, and "
           "parameter_server has neither");
@@ -379,6 +380,12 @@ TEST_CASE("step scenario: monitors cost their operations, a variance its second 
     CHECK(norms == 3 * seconds(341 * 11.2e-6));
     CHECK(end("noise_scale", "one") - end("none", "one") == norms);
     const std::string slow_host = R"(, "monitor_operation": "40.8 us")";
+    // Of operations that take no time the device's are left, fewer than those of a codec.
+    const std::string no_host = R"(, "monitor_operation": "0 s")";
+    const Duration device =
+        run(ring("noise_scale", "filled") + no_host).steps.back().end - end("none", "filled");
+    CHECK(device > Duration{});
+    CHECK(device < norms);
     CHECK(run(ring("noise_scale", "filled") + slow_host).steps.back().end - end("none", "filled") ==
           3 * seconds(341 * 40.8e-6));
     // A device that is busy for longer than that is waited for.
@@ -433,6 +440,29 @@ TEST_CASE("step scenario: a batch that does not fit is refused with the bytes", 
     const std::string complaint = complaint_about("/job/batch", "1000");
     CHECK_THAT(complaint, Catch::StartsWith("small.json: at /job/batch: ") &&
                               Catch::Contains("bytes") && Catch::Contains("v100_sxm2_16gb"));
+}
+
+TEST_CASE("step scenario: a pass of kernels that cannot be counted is refused, too", "[scenario]") {
+    const char* text = R"({"name": "long", "seed": 1, "cluster": {"machine": "dgx1_v100"},
+        "job": {"model": {"kind": "transformer", "layers": 100, "hidden": 8192, "heads": 8,
+                          "vocabulary": 100, "sequence": 4194304, "flash_attention": true},
+                "batch": 1000, "compute": {"kernels": {"product_share": 0.001}}}})";
+    CHECK_THROWS_WITH(
+        scenarios::step_scenario_from_text(text, "long.json", {}, scenarios::MemoryCheck::skip),
+        "long.json: at /job/batch: transformer with a batch of 1000 computes for 6.555e+12 s: "
+        "expected at most a year");
+}
+
+TEST_CASE("step scenario: so many experts as may be are read block by block", "[scenario]") {
+    // 250 blocks of 999 experts: a million tensors, of which each block looks at its own.
+    const char* text = R"({"name": "wide", "seed": 1, "cluster": {"machine": "dgx1_v100"},
+        "job": {"model": {"kind": "transformer", "layers": 250, "hidden": 16, "heads": 2,
+                          "vocabulary": 100, "sequence": 16, "experts": 996}, "batch": 1,
+                "compute": {"fixed": "1 ms"}, "layout": {"shard": "parameters"}, "steps": 1}})";
+    const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(text, "wide.json");
+    const scenarios::StepJobEntry& entry = scenario.jobs.front();
+    CHECK(entry.profile.tensors.size() > 990'000);
+    CHECK(entry.buckets == 252);
 }
 
 }  // namespace ukemi

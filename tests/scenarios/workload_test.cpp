@@ -235,6 +235,10 @@ TEST_CASE("workload: a scenario names its files, and says what was played", "[wo
     CHECK_THAT(complaint([&] { scenarios::read_step_scenario(file, wrong); }),
                Catch::Contains("at /job/workload: expected a file, or ") &&
                    Catch::Contains("nowhere.0.et"));
+    const std::vector<ConfigOverride> alone = {{"/job/workers", "1", "--set"}};
+    CHECK_THAT(complaint([&] { scenarios::read_step_scenario(file, alone); }),
+               Catch::EndsWith("at /job/workload: expected a workload that takes time: one worker "
+                               "has nobody to send to"));
     const std::vector<ConfigOverride> searched = {{"/job/collective", "dimension_search", "--set"}};
     CHECK_FALSE(scenarios::read_step_scenario(file, searched).jobs.front().why.empty());
 }

@@ -3,8 +3,12 @@
 // Multiply-adds a token and layer: 12 h² in the matrices, 2 s h in attention (scores and weighted
 // sum over the whole sequence): 24 s h² + 4 s² h FLOP a sequence and layer, and 2 s h V for the
 // logits (Narayanan et al., SC 2021, appendix; times three for training that is their eq. without
-// recomputation). Kept for the backward pass a sequence and layer: s h (34 + 5 a s / h) bytes at
-// two bytes a value (Korthikanti et al., 2022, eq. 1), of which 2 s h + a s² are one-byte masks.
+// recomputation). Flash attention computes the half of the scores that a causal mask leaves, and
+// computes them again in the backward pass: five products there for two forward (Dao 2023,
+// FlashAttention-2, section 3.1; its section 4.1 counts so); it moves queries, keys, values and
+// results only (Dao et al., NeurIPS 2022). Kept for the backward pass a sequence and layer: s h (34
+// + 5 a s / h) bytes at two bytes a value (Korthikanti et al., 2022, eq. 1), of which 2 s h + a s²
+// are one-byte masks.
 #include <fmt/format.h>
 
 #include <utility>
@@ -79,11 +83,18 @@ public:
 
     // Scores and the weighted sum; softmax and dropout move the scores three times more.
     void attend() {
-        const std::int64_t scores = shape_.heads * shape_.sequence_length * shape_.sequence_length;
         const std::int64_t queries = shape_.sequence_length * shape_.queries();
-        profile_.layers.back().forward_flops +=
-            4.0 * static_cast<double>(shape_.sequence_length) * static_cast<double>(queries);
-        moves(4 * queries + 8 * scores);
+        const double product = 2.0 * static_cast<double>(shape_.sequence_length) *
+                               static_cast<double>(queries);  // over all pairs
+        LayerCost& layer = profile_.layers.back();
+        moves(2 * queries + 2 * shape_.sequence_length * shape_.kv() * shape_.head());
+        if (shape_.flash) {
+            layer.forward_flops += product;
+            layer.flops_again += product / 2;
+        } else {
+            layer.forward_flops += 2 * product;
+            moves(8 * shape_.heads * shape_.sequence_length * shape_.sequence_length);
+        }
     }
 
     void keep_block() {

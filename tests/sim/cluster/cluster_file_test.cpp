@@ -1,6 +1,8 @@
 // cluster_file_test.cpp — clusters as people write them.
 #include "sim/cluster/cluster_file.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -41,6 +43,27 @@ TEST_CASE("cluster file: every network is read", "[cluster_file]") {
     CHECK(sim::build_cluster(zones).workers().size() == 3);
 }
 
+TEST_CASE("cluster file: a latency of nothing is nothing, and one that is not said the usual",
+          "[cluster_file]") {
+    const auto latency_with = [](const std::string& sections) {
+        const sim::Topology topology =
+            sim::build_cluster(parse(R"({"machine": "p3.2xlarge", "count": 2)" + sections + "}"));
+        sim::Routes routes(topology);
+        const auto gpus = topology.workers();
+        return routes.latency(gpus[0], gpus[1]);
+    };
+    const Duration usual = latency_with("");
+    CHECK(latency_with(R"(, "network": {"kind": "single_switch"})") == usual);
+    CHECK(latency_with(R"(, "links": {}, "network": {"kind": "single_switch"})") == usual);
+    const auto on_a_switch = [&](const char* latency) {
+        return latency_with(
+            fmt::format(R"(, "network": {{"kind": "single_switch", "latency": "{}"}})", latency));
+    };
+    CHECK(on_a_switch("2 ns") - on_a_switch("0 s") == nanoseconds(2));
+    CHECK(usual - on_a_switch("0 s") > nanoseconds(10'000));
+    CHECK(latency_with(R"(, "links": {"latency": "0 s"})") == on_a_switch("0 s"));
+}
+
 TEST_CASE("cluster file: what is wrong is named by its path", "[cluster_file]") {
     const auto [text, complaint] = GENERATE(table<const char*, const char*>({
         {R"({"machine": "p3.16xlarg"})", "c.json: at /machine: there is no machine"},
@@ -49,6 +72,12 @@ TEST_CASE("cluster file: what is wrong is named by its path", "[cluster_file]") 
         {R"({"machine": "p3.2xlarge", "network": {"kind": "ring", "spines": 2}})", "\"spines\""},
         {R"({"machine": "p3.2xlarge", "network": {"kind": "ring", "bandwidth": "0 Gbit/s"}})",
          "at /network/bandwidth: expected a bandwidth above zero"},
+        {R"({"machine": "p3.2xlarge", "links": {"bandwidth": "1 Gbit/s"},
+             "network": {"kind": "ring", "bandwidth": "2 Gbit/s"}})",
+         "at /links: \"bandwidth\" stands in \"network\", too: expected it in one of them"},
+        {R"({"machine": "p3.2xlarge", "links": {"latency": "0 s"},
+             "network": {"kind": "ring", "latency": "1 ms"}})",
+         "at /links: \"latency\" stands in \"network\", too"},
         {R"({"zones": []})", "at least one zone"},
         {R"({"zones": [{"machine": "p3.2xlarge", "size": 1}]})", "\"size\""},
     }));

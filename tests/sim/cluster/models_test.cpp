@@ -5,8 +5,10 @@
 
 #include "base/input_error.hpp"
 #include "sim/cluster/cost_curve.hpp"
+#include "sim/cluster/layer_kernels.hpp"
 #include "sim/cluster/memory_need.hpp"
 #include "sim/cluster/model_profile.hpp"
+#include "sim/cluster/models/architectures.hpp"
 
 namespace ukemi {
 
@@ -106,6 +108,46 @@ TEST_CASE("cost curve: the forms say what they are asked", "[cost_curve]") {
     CHECK(table.step_seconds(15) == Approx(1.25));
     CHECK(table.step_seconds(20) == Approx(1.5));
     CHECK(table.step_seconds(50) == Approx(4.5));
+}
+
+TEST_CASE("cost curve: flash attention computes half of the pairs, and keeps them on the chip",
+          "[cost_curve]") {
+    // Eight blocks of 2048 on 8192 tokens: 4 s² h and twice that back, or 2 s² h and 5 s² h.
+    sim::TransformerShape shape{8, 2048, 16, 32000, 8192, 8192};
+    const sim::ModelProfile plain = sim::gpt2("plain", shape);
+    shape.flash = true;
+    const sim::ModelProfile flash = sim::gpt2("flash", shape);
+    const double pairs = 8 * 8192.0 * 8192 * 2048;
+    CHECK(plain.forward_flops() - flash.forward_flops() == 2 * pairs);
+    CHECK(plain.training_flops() - flash.training_flops() == (12 - 7) * pairs);
+    // Queries, keys, values and results move either way, and 8 values of each pair and head.
+    CHECK(plain.layers[1].values_moved - flash.layers[1].values_moved ==
+          std::int64_t{8} * 16 * 8192 * 8192);
+    const sim::GpuProfile& gpu = sim::gpu_named("a100_sxm4_80gb", "test");
+    const auto seconds_of = [&](const sim::ModelProfile& model) {
+        return sim::CostCurve::roofline(model, gpu, sim::Precision::bf16, {0.5, 0.75, 0}, "test")
+            .step_seconds(1);
+    };
+    // By kernels, a step takes as much less (one GPU, batch 1).
+    const sim::KernelClock clock(gpu, sim::Precision::bf16, sim::known_kernel_rates(gpu, "test"),
+                                 "test");
+    const auto kernel_seconds = [&](const sim::ModelProfile& model) {
+        double sum = 0;
+        for (const sim::LayerCost& layer : model.layers) {
+            const sim::LayerKernels kernels = sim::layer_kernels(clock, model, layer, {});
+            sum += kernels.forward.device_s + kernels.backward.device_s;
+        }
+        return sum;
+    };
+    const double of_roofline = seconds_of(flash) / seconds_of(plain);
+    const double of_kernels = kernel_seconds(flash) / kernel_seconds(plain);
+    CHECK(of_roofline == Approx(of_kernels).epsilon(0.25));
+    CHECK(of_roofline < 0.6);
+    // A layer of arithmetic only: 7 s² h FLOP at half of the peak.
+    const double arithmetic_s =
+        flash.training_flops() / (0.5 * gpu.peak_flops(sim::Precision::bf16));
+    CHECK(seconds_of(flash) > arithmetic_s);
+    CHECK(seconds_of(flash) < 1.1 * arithmetic_s);
 }
 
 TEST_CASE("cost curve: senseless numbers are refused", "[cost_curve]") {

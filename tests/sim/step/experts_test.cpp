@@ -86,10 +86,13 @@ TEST_CASE("experts: a rank holds its part, and sends only what all have", "[expe
     const sim::LayerRange all{0, model.layers.size()};
     const std::int64_t experts = 2 * 8 * (2 * 256 * 1024 + 1024 + 256);
     const sim::LayoutRequest apart = on_replicas(8, 8);
-    CHECK(sim::parameters_held(model, all, on_replicas(8, 1)) == model.parameters());
-    CHECK(sim::parameters_held(model, all, apart) == model.parameters() - experts / 8 * 7);
+    const auto held = [&](const sim::LayoutRequest& request) {
+        return sim::ModelPieces(model, request).parameters(all);
+    };
+    CHECK(held(on_replicas(8, 1)) == model.parameters());
+    CHECK(held(apart) == model.parameters() - experts / 8 * 7);
     const auto sent = [&](const sim::LayoutRequest& request, sim::TensorSums sums) {
-        return sim::piece_of(model, all, request, sums).parameters();
+        return sim::ModelPieces(model, request).piece(all, sums).parameters();
     };
     CHECK(sent(apart, sim::TensorSums::by_all) == model.parameters() - experts);
     CHECK(sent(apart, sim::TensorSums::by_some) == experts / 8);
@@ -321,7 +324,7 @@ TEST_CASE("experts: whole in a tensor group, each rank has tokens of its own", "
     CHECK(all_alike(work, sim::ExchangeKind::tensor_all_reduce).count == 4);
     // One expert of each of two blocks, uncut.
     const sim::LayerRange all{0, model.layers.size()};
-    CHECK(sim::parameters_held(model, all, request, sim::TensorSums::by_some) ==
+    CHECK(sim::ModelPieces(model, request).parameters(all, sim::TensorSums::by_some) ==
           2 * (2 * 256 * 1024 + 1024 + 256));
     CHECK(work.stages.front().expert_buckets.empty());
     // Of the same arithmetic, each rank has as much as where both ranks cut half as many experts.
