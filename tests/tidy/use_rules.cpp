@@ -23,6 +23,7 @@ constexpr std::array kept = {
     Kept{"read_market_parameters_text", "as costs_from_text"},
     Kept{"read_nccl_topology", "the parser with its file"},
     Kept{"read_smi_topology", "as read_nccl_topology"},
+    Kept{"deallocate", "std::vector calls an allocator's"},
     Kept{"encoded_bytes", "what a step sends, counted by another way than sending"},
     Kept{"group_of", "a look into a learning state"},
     Kept{"known_shares", "the table behind curve_for, whose rows are checked one by one"},
