@@ -118,7 +118,7 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
     }
     CHECK_THAT(
         runs_csv(std::vector{run}),
-        Catch::EndsWith(",00ff,,,,,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0,0,,,,,\n"));
+        Catch::EndsWith(",00ff,,,,,0,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0,0,,,,,\n"));
     run.steps = 12;
     run.step_mean = milliseconds(250);
     run.loss = std::nan("");
@@ -131,7 +131,7 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
     CHECK_THAT(
         runs_csv(std::vector{run}),
         Catch::EndsWith(
-            ",00ff,12,0.25,nan,0.75,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0,0,,,,,\n"));
+            ",00ff,12,0.25,nan,0.75,0,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0,0,,,,,\n"));
 }
 
 TEST_CASE("run json: numbers are written in the shortest form that reads back", "[run_json]") {
