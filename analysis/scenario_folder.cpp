@@ -27,7 +27,7 @@ plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFi
                                           const plots::FigureOptions& options) {
     using nlohmann::json;
     std::uint64_t hash = text_digest_begin;
-    for (const std::size_t table : {0, 1}) hash = digest_on(what.files[table].second, hash);
+    for (const std::size_t table : {0U, 1U}) hash = digest_on(what.files[table].second, hash);
     json about = {{"command", what.command},
                   {"scenario", json::parse(what.resolved)},
                   {"scenario_file", one_line(what.document.file.string())},
