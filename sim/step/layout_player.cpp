@@ -63,14 +63,10 @@ void LayoutPlayer::place(StepHost& host) {
     ClusterNetwork& network = host.network();
     const policies::Layout& degrees = work_.degrees;
     const auto towards = [&](std::int32_t replica, std::int32_t from, std::int32_t to) {
-        std::vector<DeviceId> ends = cell_workers(replica, from);
-        const std::vector<DeviceId> there = cell_workers(replica, to);
-        ends.insert(ends.end(), there.begin(), there.end());
-        CollectivePhase phase;
-        for (std::int32_t inner = 0; inner < work_.cell(); ++inner) {
-            phase.edges.push_back({inner, work_.cell() + inner});
-        }
-        return PlacedCollective(network, {"transfer", 2 * work_.cell(), {phase}}, ends);
+        Duration latency;
+        PlacedCollective sends = PlacedCollective::transfer(network, cell_workers(replica, from),
+                                                            cell_workers(replica, to), latency);
+        return Way{std::move(sends), latency};
     };
     for (std::int32_t p = 0; p < degrees.pipeline; ++p) {
         for (std::int32_t d = 0; d < degrees.data; ++d) {
@@ -267,6 +263,7 @@ void LayoutPlayer::woken(std::uint64_t token, Instant now) {
         case LayoutToken::computed: block_computed(number, now); break;
         case LayoutToken::sender: sender_of(number).woken(token, now); break;
         case LayoutToken::updated: return updated(now);
+        case LayoutToken::came: input_arrived(number, now); break;
         default: INVARIANT(false);
     }
     end_if_done(now);
@@ -285,7 +282,7 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             break;
         }
         case LayoutToken::met: all_met(number, now); break;
-        case LayoutToken::input: input_arrived(number, now); break;
+        case LayoutToken::input: input_left(number, now); break;
         case LayoutToken::sender: sender_of(number).arrived(token, now); break;
         case LayoutToken::gathered: gather_arrived(static_cast<std::int32_t>(number), now); break;
         case LayoutToken::shared: return update_arrived(now);
@@ -491,24 +488,34 @@ bool LayoutPlayer::goes_up(bool forward, std::int32_t from_stage) const {
 void LayoutPlayer::send_on(std::size_t cell, bool up, Instant now) {
     const std::deque<Sending>& sending = sendings_[2 * cell + (up ? 1 : 0)];
     if (sending.empty()) return;
-    host().send(*this, (up ? forward_ : backward_)[cell], sending.front().size, now,
+    host().send(*this, (up ? forward_ : backward_)[cell].sends, sending.front().size, now,
                 token_of(LayoutToken::input, sending.front().input));
 }
 
-void LayoutPlayer::input_arrived(std::size_t number, Instant now) {
-    inputs_[number].arrived = now;
+// The next one follows at once, while this one is on its way.
+void LayoutPlayer::input_left(std::size_t number, Instant now) {
     const std::size_t row = number / static_cast<std::size_t>(micro_batches_);
     const std::size_t stages = work_.stages.size();
-    const auto stage = static_cast<std::int32_t>(row % stages);
     const auto replica = static_cast<std::int32_t>(row / stages / 2);
     const bool forward = row / stages % 2 == 0;
-    const std::int32_t from = stage + (forward ? -1 : 1);
+    const std::int32_t from = static_cast<std::int32_t>(row % stages) + (forward ? -1 : 1);
     const std::size_t sender = index_of(replica, spec_.worker_of(from));
     const bool up = goes_up(forward, from);
     sendings_[2 * sender + (up ? 1 : 0)].pop_front();
     send_on(sender, up, now);
+    const Duration latency = (up ? forward_ : backward_)[sender].latency;
+    if (latency == Duration{}) return input_arrived(number, now);
+    host().wake(*this, now + latency, token_of(LayoutToken::came, number));
+}
+
+void LayoutPlayer::input_arrived(std::size_t number, Instant now) {
+    inputs_[number].arrived = now;
     // The cell that waits for it, if one does: it is the only one with this slot.
-    try_pass(index_of(replica, spec_.worker_of(stage)), now);
+    const std::size_t row = number / static_cast<std::size_t>(micro_batches_);
+    const std::size_t stages = work_.stages.size();
+    try_pass(index_of(static_cast<std::int32_t>(row / stages / 2),
+                      spec_.worker_of(static_cast<std::int32_t>(row % stages))),
+             now);
 }
 
 void LayoutPlayer::all_computed(Instant now) {

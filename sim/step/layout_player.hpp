@@ -48,6 +48,7 @@ private:
         gathered,
         shared,
         pair_sent,  // twice the cell, and which of its passes
+        came,       // an input, whose bytes had left
     };
     static constexpr int layout_kind_bits = 56;
     static std::uint64_t token_of(LayoutToken kind, std::uint64_t number) {
@@ -167,6 +168,7 @@ private:
     void hand_on(const Cell& cell, const PipelinePass& pass, Instant now);
     void send_on(std::size_t cell, bool up, Instant now);
     bool goes_up(bool forward, std::int32_t from_stage) const;
+    void input_left(std::size_t number, Instant now);
     void input_arrived(std::size_t number, Instant now);
     void gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
                          Instant now);
@@ -189,8 +191,12 @@ private:
     std::vector<std::vector<PlacedCollective>> tensor_;  // by cell, if there are tensor groups
     // What goes on while a cell computes (is_beside), by cell.
     std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> beside_;
-    std::vector<PlacedCollective> forward_;  // by cell: to the next stage, and back
-    std::vector<PlacedCollective> backward_;
+    struct Way {
+        PlacedCollective sends;
+        Duration latency;
+    };
+    std::vector<Way> forward_;  // by cell: to the next stage, and back
+    std::vector<Way> backward_;
     // By meeting_of(): what they exchange at once.
     std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> between_;
     std::array<GradientSet, 2> gradients_;   // of all, of experts

@@ -186,6 +186,36 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollecti
           [&] { return graph_of(phases, network.rule().window_chunks); });
 }
 
+PlacedCollective PlacedCollective::transfer(ClusterNetwork& network, std::span<const DeviceId> from,
+                                            std::span<const DeviceId> to, Duration& latency) {
+    INVARIANT(from.size() == to.size());
+    const auto count = static_cast<std::int32_t>(from.size());
+    CollectivePhase phase;
+    for (std::int32_t i = 0; i < count; ++i) phase.edges.push_back({i, count + i});
+    const PhasedCollective phases{"transfer", 2 * count, {phase}};
+    std::vector<DeviceId> ends(from.begin(), from.end());
+    ends.insert(ends.end(), to.begin(), to.end());
+    const Router router = network.router(ends);
+    PlacedCollective placed;
+    placed.name_ = phases.name;
+    note_links(placed.links_, phase.edges, router);
+    const auto graph = graph_of(phases, network.rule().window_chunks);
+    std::vector<RouteId> routes;
+    latency = {};
+    for (const TransferGraph::Edge& edge : graph->edges()) {
+        std::vector<Hop> hops;
+        Duration way;
+        for (const LinkId link : router(edge.from, edge.to)) {
+            hops.push_back({link, 1});
+            way += network.flows().latency(link);
+        }
+        routes.push_back(network.flows().add_coupled_route(hops, Duration{}));
+        latency = std::max(latency, way);
+    }
+    placed.graph_ = network.runs().place(graph, routes);
+    return placed;
+}
+
 void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& phases,
                              const Router& router, std::int64_t at_once, const GraphMaker& graph) {
     name_ = phases.name;

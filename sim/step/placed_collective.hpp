@@ -98,6 +98,11 @@ public:
                      std::span<const DeviceId> workers, std::int64_t at_once = 1,
                      const HostTransport* hosts = nullptr);
 
+    // A message from each worker to the one of the same number there, all at once. It is over when
+    // their bytes have left, which is when the next may follow; the last arrives after `latency`.
+    static PlacedCollective transfer(ClusterNetwork& network, std::span<const DeviceId> from,
+                                     std::span<const DeviceId> to, Duration& latency);
+
     // How long it takes, if it needs no network; else a run is started.
     std::optional<Duration> takes(Bytes bytes) const;
     RunId start(ClusterNetwork& network, Bytes bytes, Instant at) const;
@@ -105,6 +110,7 @@ public:
     std::span<const LinkId> links() const { return links_; }  // that it crosses, ascending
 
 private:
+    PlacedCollective() = default;
     using GraphMaker = std::function<std::shared_ptr<const TransferGraph>()>;
     void place(ClusterNetwork& network, const PhasedCollective& phases, const Router& router,
                std::int64_t at_once, const GraphMaker& graph);
