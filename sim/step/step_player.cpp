@@ -112,11 +112,8 @@ void StepPlayer::validate(Instant now) {
 void StepPlayer::close_step() {
     const Instant end = record_.end;
     result_.steps.push_back(std::move(record_));
-    if (static_cast<std::int64_t>(steps_done()) < job_.steps) {
-        next_step(end);
-    } else {
-        over_ = true;
-    }
+    over_ = static_cast<std::int64_t>(steps_done()) >= job_.steps;
+    if (!over_ || options_.until_all_are_done) next_step(end);
 }
 
 }  // namespace ukemi::sim

@@ -43,7 +43,7 @@ public:
     void wake_up(std::uint64_t token, Instant now);  // what the host calls
     virtual void woken(std::uint64_t token, Instant now) = 0;
     virtual void arrived(std::uint64_t token, Instant now) = 0;
-    bool is_over() const { return over_; }
+    bool is_over() const { return over_; }  // has done its steps
     const std::string& name() const { return job_.name; }
     JobSteps take_result() { return std::move(result_); }
     Instant step_begin() const { return record_.begin; }  // of the step under way

@@ -131,6 +131,9 @@ struct StepOptions {
     std::uint64_t seed = 0;
     std::int64_t detailed_steps = 0;  // how many steps of each job keep their details
     NetworkRule network = {};
+    // A job that has done its steps goes on until all have done theirs, so that nobody is alone on
+    // a link that they share.
+    bool until_all_are_done = false;
 };
 
 }  // namespace ukemi::sim

@@ -55,7 +55,9 @@ StepJob without(const StepJob& job, const Topology& topology,
 // InputError, as run_steps() would throw it, if the job cannot run on this cluster.
 void expect_playable(const Topology& topology, const StepJob& job);
 
-// By job. All jobs begin at the start and run their steps; a job that has ended sends nothing more.
+// By job. All jobs begin at the start and run their steps; a job that has ended sends nothing more,
+// unless `options` say that all go on until the last has ended: then steps that are whole by then
+// are of the result.
 // InputError if a collective cannot run on a job's workers, or if there is no path.
 std::vector<JobSteps> run_steps(const Topology& topology, std::span<const StepJob> jobs,
                                 std::span<const CrossTraffic> cross_traffic,

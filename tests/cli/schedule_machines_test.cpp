@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/read_file.hpp"
 #include "tests/cli/child.hpp"
 #include "tests/cli/csv_rows.hpp"
 #include "tests/recorded.hpp"
@@ -50,6 +51,28 @@ double simulated_step_s(const ScratchFolder& scratch, const json& machines_of_jo
     }
     write_file(scratch.path() / "placed.json", document.dump());
     const Ran ran = run_ukemi(scratch.path(), {"simulate", "placed.json", "--json"});
+    REQUIRE(ran.code == 0);
+    return json::parse(ran.out)["jobs"][0]["step_s"]["mean"].get<double>();
+}
+
+// The mean step of `right` of the shipped jobs/shared_links.json, of so many; the others make four
+// times as many, and so send to the end.
+double steps_of_right_s(const ScratchFolder& scratch, int steps, bool with_between) {
+    json document = json::parse(read_file(shipped("steps/four_of_eight_gpus.json")));
+    const json job = document["job"];
+    document.erase("job");
+    const auto add = [&](const char* name, const json& machines, int its_steps) {
+        json one = job;
+        one["name"] = name;
+        one["machines"] = machines;
+        one["steps"] = its_steps;
+        document["jobs"].push_back(std::move(one));
+    };
+    add("right", {2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3}, steps);
+    add("left", {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1}, 4 * steps);
+    if (with_between) add("between", {1, 1, 1, 1, 3, 3, 3, 3}, 4 * steps);
+    write_file(scratch.path() / "together.json", document.dump());
+    const Ran ran = run_ukemi(scratch.path(), {"simulate", "together.json", "--json"});
     REQUIRE(ran.code == 0);
     return json::parse(ran.out)["jobs"][0]["step_s"]["mean"].get<double>();
 }
@@ -189,6 +212,12 @@ TEST_CASE("ukemi schedule: wrong machines, prices and links are refused", "[cli]
                Catch::Contains("at /jobs/1/step_of: expected one of vgg16"));
     CHECK_THAT(complaint("links.json", "/jobs/1/service=1 h"),
                Catch::Contains("at /jobs/1/steps: expected no \"service\""));
+    json with_events = json::parse(in_racks);
+    with_events["events"] =
+        json::parse(R"([{"kind": "links", "at": "1 s", "machine": 2, "share": 0.2}])");
+    write_file(scratch.path() / "events.json", with_events.dump());
+    CHECK_THAT(complaint("links.json", "/network=\"events.json\""),
+               Catch::Contains("at /events: expected none"));
     CHECK_THAT(complaint("spot.json", "/jobs/0={\"steps\": 3}"),
                Catch::Contains("at /jobs/0/steps: expected \"network\" beside the jobs"));
 }
@@ -230,6 +259,16 @@ TEST_CASE("ukemi schedule: the shipped clusters of spot machines and of shared l
     // In spans.csv `between` has half of two machines whose other halves are the others'.
     for (const auto& row : csv_rows(scratch.path() / "links/spans.csv")) {
         if (row.at("job") == "between") CHECK(row.at("machines") == "1:4 3:4");
+    }
+    // `right` is alone on its links for half an hour, of which its start takes a minute; from then
+    // on its steps are those of `ukemi simulate` while both others send all the time.
+    const double alone_s = steps_of_right_s(scratch, 6, false);
+    const double shared_s = steps_of_right_s(scratch, 100, true);
+    CHECK(shared_s > 1.7 * alone_s);
+    for (const auto& row : csv_rows(scratch.path() / "links/jobs.csv")) {
+        if (row.at("job") != "right") continue;
+        CHECK(std::stod(row.at("completion_s")) ==
+              Approx(1800 + (20'000 - 1740 / alone_s) * shared_s).epsilon(1e-3));
     }
 }
 

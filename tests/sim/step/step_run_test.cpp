@@ -175,6 +175,39 @@ TEST_CASE("step: two jobs that share links are slower than one, and so is one wi
     CHECK(crossed[0].steps[0].parts.sending.raw() == Approx(2 * alone_one.raw()).epsilon(0.01));
 }
 
+TEST_CASE("step: jobs that go on until all are done share their links to the end", "[step]") {
+    const SmallCluster cluster(4);
+    sim::StepJob slow = cluster.job(4);
+    slow.name = "slow";
+    slow.steps = 30;
+    sim::StepJob fast = cluster.job(4);
+    fast.compute.assign(4, milliseconds(20));
+    const std::vector<sim::StepJob> both = {slow, fast};
+    sim::StepOptions options;
+    const auto ending = sim::run_steps(cluster.topology, both, {}, options);
+    options.until_all_are_done = true;
+    const auto sharing = sim::run_steps(cluster.topology, both, {}, options);
+    const Duration alone_one = run_one_job(cluster, slow).steps[0].end.since_start();
+    const auto mean = [](const sim::JobSteps& job) {
+        return job.steps.back().end.since_start().raw() / std::ssize(job.steps);
+    };
+    REQUIRE(ending[0].steps.size() == 30);
+    REQUIRE(sharing[0].steps.size() == 30);
+    CHECK(ending[0].steps.back().end - ending[0].steps.back().begin == alone_one);
+    CHECK(sharing[0].steps.back().end - sharing[0].steps.back().begin > alone_one);
+    CHECK(mean(ending[0]) < mean(sharing[0]));
+    CHECK(ending[1].steps.size() == 3);
+    // Whole steps only, and as many as there was time for.
+    CHECK(sharing[1].steps.back().end <= sharing[0].steps.back().end);
+    CHECK(sharing[1].steps.back().end + 2 * alone_one > sharing[0].steps.back().end);
+    // Who asks for more of the fast one's steps gets no other result.
+    std::vector<sim::StepJob> more = both;
+    more[1].steps = 20;
+    const auto again = sim::run_steps(cluster.topology, more, {}, options);
+    CHECK(again[0].steps.back().end == sharing[0].steps.back().end);
+    CHECK(again[1].steps.size() == sharing[1].steps.size());
+}
+
 TEST_CASE("step: stragglers cost the mean of the largest of n lognormal draws", "[step]") {
     // Exact quadrature: mean 1, coefficient of variation 0.2, the largest of 8 is 1.310 on average.
     const SmallCluster cluster(8);
