@@ -49,25 +49,28 @@ struct Routes::State {
         return cost;
     }
 
-    // Which of these NICs the GPU at this end has; nothing if they are none, or no GPU is there.
-    std::optional<std::uint64_t> turn_among_nics(DeviceId from, DeviceId to,
-                                                 std::span<const RouteCosts::Step> best) {
+    // Where ways out of a machine, or into it, part inside it: the number of the GPU at this end
+    // among those that are as near. Nothing elsewhere, or if no GPU is there.
+    std::optional<std::uint64_t> turn_of_gpu(DeviceId from, DeviceId to,
+                                             std::span<const RouteCosts::Step> best) {
         if (best.size() < 2) return std::nullopt;
-        const Device& nic = topology.device(static_cast<DeviceId>(best.front().to));
+        const auto near = static_cast<DeviceId>(best.front().to);
+        const MachineId machine = topology.device(near).machine;
         for (const RouteCosts::Step& step : best) {
-            const Device& other = topology.device(static_cast<DeviceId>(step.to));
-            if (other.kind != DeviceKind::nic || other.machine != nic.machine) return std::nullopt;
+            if (topology.device(static_cast<DeviceId>(step.to)).machine != machine) {
+                return std::nullopt;
+            }
         }
-        const DeviceId gpu = topology.device(from).machine == nic.machine ? from : to;
+        const bool leaves = topology.device(from).machine == machine;
+        if (leaves == (topology.device(to).machine == machine)) return std::nullopt;
+        const DeviceId gpu = leaves ? from : to;
         if (topology.device(gpu).kind != DeviceKind::gpu) return std::nullopt;
-        if (topology.device(gpu).machine != nic.machine) return std::nullopt;
-        const std::pair key{ukemi::index_of(gpu), best.front().to};
+        const std::pair key{ukemi::index_of(gpu), ukemi::index_of(near)};
         const auto known = turns.find(key);
         if (known != turns.end()) return known->second;
-        const auto near = static_cast<DeviceId>(best.front().to);
         const RouteCost own = left(near, gpu);
         std::uint64_t before = 0;
-        for (const DeviceId each : topology.devices_of(DeviceKind::gpu, nic.machine)) {
+        for (const DeviceId each : topology.devices_of(DeviceKind::gpu, machine)) {
             if (each == gpu) break;
             before += left(near, each) == own ? 1 : 0;
         }
@@ -83,21 +86,24 @@ struct Routes::State {
             mixed(std::uint64_t{ukemi::index_of(from)} << 32 | ukemi::index_of(to)) ^ mixed(flow));
         std::vector<LinkId> path;
         std::vector<RouteCosts::Step> best;
+        std::uint64_t ways = 1;  // among which turns have chosen in the machine that the path is in
         while (at != target.device) {
             costs.best_steps(at, target, best);
             INVARIANT(!best.empty());
-            const auto turn = turn_among_nics(from, to, best);
-            const std::uint64_t choice = turn ? *turn + flow : mixed(seed ^ at);
+            const auto turn = turn_of_gpu(from, to, best);
+            const std::uint64_t choice = turn ? (*turn + flow) / ways : mixed(seed ^ at);
             const RouteCosts::Step& chosen = best[choice % best.size()];
             path.push_back(chosen.link);
             at = chosen.to;
+            const bool stays = topology.link(chosen.link).kind != LinkKind::network;
+            ways = stays ? ways * (turn ? best.size() : 1) : 1;
         }
         return path;
     }
 
     const Topology& topology;
     RouteCosts costs;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> turns;  // by GPU and first NIC
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> turns;  // by GPU and first way
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::vector<LinkId>> paths;
 };
 

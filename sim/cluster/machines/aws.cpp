@@ -146,7 +146,7 @@ constexpr MachineSpec aws_table[] = {
      NvlinkMesh::nvswitch,
      {2, 192, 2048, xgmi, true},
      {5, 8},
-     {32, 100, NicKind::efa},
+     {8, 400, NicKind::efa},  // 32 of 100: EFA's plugin for NCCL makes one of each GPU's four
      aws_list},
 };
 

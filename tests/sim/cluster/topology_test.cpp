@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <map>
 #include <set>
 
 #include "base/input_error.hpp"
+#include "sim/cluster/cluster_file.hpp"
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/routes.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 namespace {
@@ -41,6 +44,27 @@ bool leads(const sim::Topology& topology, std::span<const sim::LinkId> path, sim
         from = topology.link(id).to;
     }
     return from == to;
+}
+
+// Groups of one GPU in each of two machines, of the same number: their NICs send and receive alike.
+void expect_even_use_of_nics(const sim::Topology& topology) {
+    sim::Routes routes(topology);
+    const auto workers = topology.workers();
+    const std::size_t gpus = workers.size() / 2;
+    const std::size_t nics =
+        topology.devices_of(sim::DeviceKind::nic, topology.device(workers[0]).machine).size();
+    std::map<sim::DeviceId, std::size_t> carries;
+    for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
+        for (const sim::LinkId id : routes.route(workers[gpu], workers[gpus + gpu])) {
+            const sim::Link& link = topology.link(id);
+            if (link.kind != sim::LinkKind::network) continue;
+            for (const sim::DeviceId end : {link.from, link.to}) {
+                if (topology.device(end).kind == sim::DeviceKind::nic) ++carries[end];
+            }
+        }
+    }
+    CHECK(carries.size() == 2 * nics);
+    for (const auto& [nic, flows] : carries) CHECK(flows == gpus / nics);
 }
 
 }  // namespace
@@ -189,32 +213,42 @@ TEST_CASE("routes: flows spread over equal paths, and each keeps to its own", "[
 TEST_CASE("routes: GPUs that are equally near to several NICs have them in turn", "[routes]") {
     const auto kind = GENERATE(sim::FabricKind::single_switch, sim::FabricKind::leaf_spine,
                                sim::FabricKind::rails);
-    const std::string machine =
-        GENERATE("dgx_a100", "dgx_h100", "p4d.24xlarge", "hgx_a100_4", "polaris", "gb200_nvl72");
+    const std::string machine = GENERATE("dgx_a100", "dgx_h100", "p4d.24xlarge", "p5.48xlarge",
+                                         "hgx_a100_4", "polaris", "gb200_nvl72");
     CAPTURE(sim::fabric_names[static_cast<std::size_t>(kind)], machine);
     sim::FabricSpec fabric;
     fabric.kind = kind;
     fabric.machines_per_leaf = 2;
     fabric.spines = 2;
     const sim::Topology topology = sim::build_cluster(machine, 2, fabric);
-    sim::Routes routes(topology);
-    const auto workers = topology.workers();
-    const std::size_t gpus = workers.size() / 2;
-    const std::size_t nics =
-        topology.devices_of(sim::DeviceKind::nic, topology.device(workers[0]).machine).size();
-    // Groups of one GPU in each machine, of the same number: each machine's NICs send and receive.
-    std::map<sim::DeviceId, std::size_t> carries;
-    for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
-        for (const sim::LinkId id : routes.route(workers[gpu], workers[gpus + gpu])) {
-            const sim::Link& link = topology.link(id);
-            if (link.kind != sim::LinkKind::network) continue;
-            for (const sim::DeviceId end : {link.from, link.to}) {
-                if (topology.device(end).kind == sim::DeviceKind::nic) ++carries[end];
-            }
+    expect_even_use_of_nics(topology);
+}
+
+TEST_CASE("routes: GPUs have NICs anywhere in a machine in turn", "[routes]") {
+    // As `nvidia-smi topo -m` says it: each device has a switch of its own below the socket (NODE)
+    // or the root (PHB), or all NICs are on a socket of their own.
+    const auto [relation, nics] = GENERATE(
+        table<std::string, std::size_t>({{"PHB", 2}, {"NODE", 4}, {"SYS", 2}, {"PHB", 4}}));
+    CAPTURE(relation, nics);
+    constexpr std::size_t gpus = 4;
+    std::string text;
+    for (std::size_t i = 0; i < gpus; ++i) text += fmt::format("GPU{}\t", i);
+    for (std::size_t i = 0; i < nics; ++i) text += fmt::format("NIC{}\t", i);
+    text += "\n";
+    for (std::size_t i = 0; i < gpus + nics; ++i) {
+        text += i < gpus ? fmt::format("GPU{}", i) : fmt::format("NIC{}", i - gpus);
+        for (std::size_t j = 0; j < gpus + nics; ++j) {
+            const bool both = (i < gpus) == (j < gpus);
+            text += i == j ? "\tX" : both ? "\tPHB" : "\t" + relation;
         }
+        text += "\n";
     }
-    CHECK(carries.size() == 2 * nics);
-    for (const auto& [nic, flows] : carries) CHECK(flows == gpus / nics);
+    const ScratchFolder folder;
+    std::ofstream(folder / "node.txt") << text;
+    std::ofstream(folder / "cluster.json")
+        << R"({"machine": "node.txt", "gpu": "v100_sxm2_32gb", "count": 2,
+               "links": {"bandwidth": "100 Gbit/s"}})";
+    expect_even_use_of_nics(sim::topology_of((folder / "cluster.json").string()));
 }
 
 TEST_CASE("routes: the order of questions changes no answer", "[routes][property]") {
