@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "base/input_error.hpp"
@@ -152,6 +153,75 @@ double least_of_pcie(const Topology& topology, Routes& routes, DeviceId gpu, Dev
     return least;
 }
 
+// The parent of a machine in NCCL's tree (the first of two; the other is its mirror): without its
+// lowest bit, with the next higher one if there is such a machine.
+std::size_t tree_parent(std::size_t machine, std::size_t machines) {
+    const std::size_t low = machine & (~machine + 1);
+    const std::size_t up = (machine ^ low) | (low << 1);
+    return up < machines ? up : machine ^ low;
+}
+
+// `far_us` of a hop from the first of a group to the first of another one.
+template <typename FarUs>
+NcclDistance distance_of(const NcclPlace& place, std::size_t machines, const FarUs& far_us) {
+    NcclDistance distance;
+    double least = std::numeric_limits<double>::max();  // hop
+    double least_two = least;                           // one after the other
+    double before = far_us(machines - 1, 0);
+    for (std::size_t g = 0; g < machines; ++g) {
+        const double far = far_us(g, (g + 1) % machines);
+        distance.round_us += far;
+        distance.hop_us = std::max(distance.hop_us, far);
+        least = std::min(least, far);
+        least_two = std::min(least_two, before + far);
+        before = far;
+    }
+    if (distance.hop_us == 0) return {};
+    // All edges of the ring of ranks but one, and once more all but two; what is spared may be
+    // inside a machine.
+    const std::int32_t ranks = place.per_machine;
+    distance.two_rounds_us = 2 * distance.round_us - (ranks == 1   ? least_two
+                                                      : ranks == 2 ? least
+                                                                   : 0);
+    if (ranks == 1) distance.round_us -= least;
+    std::vector<double> to_root(machines, -1);
+    to_root[0] = 0;
+    std::vector<std::size_t> way;
+    for (std::size_t leaf = 1; leaf < machines; ++leaf) {
+        std::size_t at = leaf;
+        for (; to_root[at] < 0; at = tree_parent(at, machines)) way.push_back(at);
+        for (; !way.empty(); way.pop_back()) {
+            to_root[way.back()] = to_root[at] + far_us(way.back(), at);
+            at = way.back();
+        }
+        distance.tree_us = std::max(distance.tree_us, to_root[leaf]);
+    }
+    return distance;
+}
+
+// What NCCL's constants and its plugin's latency have is a hop; what the way is longer is distance.
+void place_hops(NcclPlace& place, const Topology& topology, Routes& routes,
+                const MachineRanks& groups, const NicReach& reach) {
+    const auto hop_us = [&](std::size_t from, std::size_t to) {
+        return to_seconds(routes.latency(groups[from].front(), groups[to].front())) * 1e6;
+    };
+    double inside_us = 0;  // both machines
+    for (const LinkId id : routes.route(groups[0].front(), groups[1].front())) {
+        const Link& link = topology.link(id);
+        if (link.kind != LinkKind::network) inside_us += to_seconds(link.latency) * 1e6;
+    }
+    const double usual_us = std::max(known_hop_us, inside_us + reach.latency_us);
+    double longest_us = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        longest_us = std::max(longest_us, hop_us(g, (g + 1) % groups.size()));
+    }
+    place.hop_us = std::max(0.0, std::min(usual_us, longest_us) - known_hop_us);
+    if (longest_us <= usual_us) return;
+    place.distance = distance_of(place, groups.size(), [&](std::size_t from, std::size_t to) {
+        return std::max(0.0, hop_us(from, to) - usual_us);
+    });
+}
+
 void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
                    const MachineRanks& groups, const Machine& machine) {
     const DeviceId worker = groups.front().front();
@@ -184,12 +254,7 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
     place.sums = reach.sums;
     place.ll128 = reach.ll128 && place.generation >= NcclGeneration::volta && place.nvlink &&
                   shares_a_switch(topology, worker);
-    Duration longest;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-        longest = std::max(
-            longest, routes.latency(groups[g].front(), groups[(g + 1) % groups.size()].front()));
-    }
-    place.hop_us = std::max(0.0, to_seconds(longest) * 1e6 - known_hop_us);
+    place_hops(place, topology, routes, groups, reach);
     place.reach += fmt::format("{}{} at {:.3g} ({})", place.reach.empty() ? "" : ", ", reach.name,
                                place.between_share,
                                topology.share(LinkKind::network) ? "efficiency" : reach.source);

@@ -15,6 +15,14 @@ namespace ukemi::sim {
 
 enum class NcclGeneration : std::uint8_t { pascal, volta, ampere, hopper, blackwell };
 
+// Of the piece of a message that comes farthest.
+struct NcclDistance {
+    double round_us = 0;       // around the ring of ranks, where it is summed or spread
+    double two_rounds_us = 0;  // where it is both
+    double tree_us = 0;        // from the farthest machine to the tree's root
+    double hop_us = 0;         // the longest hop
+};
+
 struct NcclPlace {
     std::int32_t machines = 1;
     std::int32_t per_machine = 1;  // on the one with most
@@ -29,11 +37,14 @@ struct NcclPlace {
     double copy_s_per_byte = 0;  // RingEfficiency
     std::int32_t channels = 1;   // rings inside a machine; NICs where there are several machines
     double hop_us = 0;           // of a hop between machines, beyond what NCCL's constants have
-    bool nvlink = true;          // else the rings are on PCIe
-    bool switched = false;       // NVSwitches
-    bool nvls = false;           // NVSwitches that can sum; between machines, NICs that NCCL
-                                 // combines with it
-    bool sums = false;           // switches of the network that can
+    // What distance adds to hops of this ring and this tree of machines: switches on the way, and
+    // what a scenario says of latencies. NCCL does not know it: its choice is made without.
+    NcclDistance distance;
+    bool nvlink = true;     // else the rings are on PCIe
+    bool switched = false;  // NVSwitches
+    bool nvls = false;      // NVSwitches that can sum; between machines, NICs that NCCL
+                            // combines with it
+    bool sums = false;      // switches of the network that can
     bool ll128 = true;
     bool ring_only = false;  // no trees and no sums in switches: NCCL before 2.4, NCCL_ALGO=Ring
     bool amd = false;        // CPUs of AMD: other constants between machines

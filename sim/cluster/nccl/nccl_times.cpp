@@ -68,6 +68,20 @@ double nvls_tree_us(const NcclPlace& place, NcclChoice choice, const Rates& rate
     return kilobytes / (std::min({inside, between, limit}) * nccl_size_correction(choice, bytes));
 }
 
+double distance_us(const NcclDistance& distance, NcclAlgorithm algorithm,
+                   NcclCollective collective) {
+    switch (algorithm) {
+        case NcclAlgorithm::ring:
+            return collective == NcclCollective::all_reduce ? distance.two_rounds_us
+                                                            : distance.round_us;
+        case NcclAlgorithm::tree:
+        case NcclAlgorithm::nvls_tree: return 2 * distance.tree_us;
+        case NcclAlgorithm::collnet:
+        case NcclAlgorithm::nvls: return 2 * distance.hop_us;
+    }
+    return 0;
+}
+
 }  // namespace
 
 double nccl_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
@@ -75,7 +89,8 @@ double nccl_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
     const Rates rates{place.inside_share * place.inside.raw() / 1e9,
                       place.between_share * place.between.raw() / 1e9};
     const double kilobytes = static_cast<double>(bytes.raw()) / 1e3;
-    double us = numbers.launch_us + nccl_latency_us(place, choice, bytes, collective);
+    double us = numbers.launch_us + nccl_latency_us(place, choice, bytes, collective) +
+                distance_us(place.distance, choice.algorithm, collective);
     switch (choice.algorithm) {
         case NcclAlgorithm::ring:
             us += ring_us(place, choice, rates, kilobytes, collective, numbers);

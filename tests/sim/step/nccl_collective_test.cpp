@@ -2,6 +2,7 @@
 // its links make of them.
 #include "sim/step/nccl_collective.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -31,6 +32,20 @@ double priced(const std::string& machine, std::uint32_t count, Bytes size) {
     return sim::nccl_seconds(place, sim::nccl_choice(place, size), size);
 }
 
+// When the last piece is there, of a ring whose ranks send on what has arrived: latencies alone.
+double round_us(sim::Routes& routes, std::span<const sim::DeviceId> workers, std::size_t rounds) {
+    std::vector<double> there_us(workers.size());
+    for (std::size_t round = 0; round < rounds; ++round) {
+        std::vector<double> next_us(workers.size());
+        for (std::size_t i = 0; i < workers.size(); ++i) {
+            const std::size_t to = (i + 1) % workers.size();
+            next_us[to] = there_us[i] + to_seconds(routes.latency(workers[i], workers[to])) * 1e6;
+        }
+        there_us = next_us;
+    }
+    return std::ranges::max(there_us);
+}
+
 }  // namespace
 
 TEST_CASE("nccl collective: on an idle network it takes what NCCL would", "[nccl_collective]") {
@@ -45,6 +60,53 @@ TEST_CASE("nccl collective: on an idle network it takes what NCCL would", "[nccl
             }
         }
     }
+}
+
+TEST_CASE("nccl collective: zones are as far as the longest way of a piece", "[nccl_collective]") {
+    struct Taken {
+        double round_us;
+        double two_rounds_us;
+        sim::NcclPlace place;
+        sim::NcclChoice choice;
+        double seconds;
+    };
+    const Bytes size = mebibytes(4);
+    constexpr sim::NcclChoice ring{sim::NcclAlgorithm::ring, sim::NcclProtocol::simple};
+    const auto taken = [&](std::uint32_t machines, std::size_t per_machine, Duration latency) {
+        sim::ClusterSpec spec;
+        spec.zones = {{"dgx_a100", machines / 2, {}}, {"dgx_a100", machines - machines / 2, {}}};
+        spec.zone_latency = latency;
+        const sim::Topology topology = sim::build_cluster(spec);
+        std::vector<sim::DeviceId> workers;
+        for (std::size_t i = 0; i < topology.workers().size(); ++i) {
+            if (i % 8 < per_machine) workers.push_back(topology.workers()[i]);
+        }
+        sim::Routes routes(topology);
+        const sim::NcclPlace place = sim::nccl_place(topology, routes, workers, "test");
+        return Taken{round_us(routes, workers, workers.size() - 1),
+                     round_us(routes, workers, 2 * (workers.size() - 1)), place,
+                     sim::nccl_choice(place, size), sim::nccl_seconds(place, ring, size)};
+    };
+    for (const std::uint32_t machines : {2U, 3U, 8U}) {
+        for (const std::size_t per_machine : {1U, 2U, 8U}) {
+            CAPTURE(machines, per_machine);
+            const Taken near = taken(machines, per_machine, milliseconds(1));
+            const Taken far = taken(machines, per_machine, milliseconds(101));
+            const sim::NcclDistance& distance = far.place.distance;
+            CHECK(distance.round_us - near.place.distance.round_us ==
+                  Approx(far.round_us - near.round_us));
+            CHECK(distance.two_rounds_us - near.place.distance.two_rounds_us ==
+                  Approx(far.two_rounds_us - near.two_rounds_us));
+            CHECK((far.seconds - near.seconds) * 1e6 ==
+                  Approx(far.two_rounds_us - near.two_rounds_us));
+            CHECK(far.choice == near.choice);  // NCCL does not know how far it is
+            CHECK(far.place.hop_us == near.place.hop_us);
+        }
+    }
+    // Of eight machines in two zones 1 sums in 2, 2 in 4, and 4, which is in the other zone, in 0.
+    CHECK(taken(8, 8, milliseconds(101)).place.distance.tree_us -
+              taken(8, 8, milliseconds(1)).place.distance.tree_us ==
+          Approx(2 * 100'000));
 }
 
 TEST_CASE("nccl collective: of many ranks alone it takes what it takes on links",
