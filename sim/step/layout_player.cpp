@@ -62,11 +62,10 @@ std::vector<DeviceId> LayoutPlayer::holders(std::int32_t tensor, std::int32_t st
 void LayoutPlayer::place(StepHost& host) {
     ClusterNetwork& network = host.network();
     const policies::Layout& degrees = work_.degrees;
-    const auto towards = [&](std::int32_t replica, std::int32_t from, std::int32_t to) {
-        Duration latency;
-        PlacedCollective sends = PlacedCollective::transfer(network, cell_workers(replica, from),
-                                                            cell_workers(replica, to), latency);
-        return Way{std::move(sends), latency};
+    const auto add_way = [&](std::int32_t replica, std::int32_t from, std::int32_t to) {
+        ways_.push_back({PlacedTransfer::between(network, cell_workers(replica, from),
+                                                 cell_workers(replica, to)),
+                         {}});
     };
     for (std::int32_t p = 0; p < degrees.pipeline; ++p) {
         for (std::int32_t d = 0; d < degrees.data; ++d) {
@@ -75,8 +74,8 @@ void LayoutPlayer::place(StepHost& host) {
             cells_.back().stage_rank = p;
             place_cell(network, cell_workers(d, p));
             if (degrees.pipeline == 1) continue;
-            forward_.push_back(towards(d, p, (p + 1) % degrees.pipeline));
-            backward_.push_back(towards(d, p, (p + degrees.pipeline - 1) % degrees.pipeline));
+            add_way(d, p, (p + degrees.pipeline - 1) % degrees.pipeline);
+            add_way(d, p, (p + 1) % degrees.pipeline);
         }
     }
 }
@@ -238,7 +237,6 @@ void LayoutPlayer::play_step(Instant begin) {
     cells_left_ = cells_.size();
     updating_ = false;
     inputs_.assign(slot(work_.degrees.data, true, 0, 0), {});
-    sendings_.assign(2 * cells_.size(), {});
     met_.assign(2 * cells_.size(), {});
     for (GradientSet& set : gradients_) {
         set.bucket_left.clear();
@@ -474,10 +472,9 @@ void LayoutPlayer::hand_on(const Cell& cell, const PipelinePass& pass, Instant n
         return try_pass(index_of(cell.replica, spec_.worker_of(next)), now);
     }
     const std::size_t from = index_of(cell.replica, cell.stage_rank);
-    const bool up = goes_up(pass.forward, pass.stage);
-    std::deque<Sending>& sending = sendings_[2 * from + (up ? 1 : 0)];
-    sending.push_back({number, size});
-    if (sending.size() == 1) send_on(from, up, now);
+    const std::size_t way = 2 * from + (goes_up(pass.forward, pass.stage) ? 1 : 0);
+    ways_[way].sendings.push_back({number, size});
+    if (ways_[way].sendings.size() == 1) send_first(way, now);
 }
 
 // Forwards on the other way is backwards on this one.
@@ -485,27 +482,20 @@ bool LayoutPlayer::goes_up(bool forward, std::int32_t from_stage) const {
     return forward == (spec_.copies() == 1 || from_stage < spec_.workers);
 }
 
-void LayoutPlayer::send_on(std::size_t cell, bool up, Instant now) {
-    const std::deque<Sending>& sending = sendings_[2 * cell + (up ? 1 : 0)];
-    if (sending.empty()) return;
-    host().send(*this, (up ? forward_ : backward_)[cell].sends, sending.front().size, now,
-                token_of(LayoutToken::input, sending.front().input));
+void LayoutPlayer::send_first(std::size_t way, Instant now) {
+    const Way& on = ways_[way];
+    host().send(*this, on.transfer.sends, on.sendings.front().size, now,
+                token_of(LayoutToken::input, way));
 }
 
 // The next one follows at once, while this one is on its way.
-void LayoutPlayer::input_left(std::size_t number, Instant now) {
-    const std::size_t row = number / static_cast<std::size_t>(micro_batches_);
-    const std::size_t stages = work_.stages.size();
-    const auto replica = static_cast<std::int32_t>(row / stages / 2);
-    const bool forward = row / stages % 2 == 0;
-    const std::int32_t from = static_cast<std::int32_t>(row % stages) + (forward ? -1 : 1);
-    const std::size_t sender = index_of(replica, spec_.worker_of(from));
-    const bool up = goes_up(forward, from);
-    sendings_[2 * sender + (up ? 1 : 0)].pop_front();
-    send_on(sender, up, now);
-    const Duration latency = (up ? forward_ : backward_)[sender].latency;
-    if (latency == Duration{}) return input_arrived(number, now);
-    host().wake(*this, now + latency, token_of(LayoutToken::came, number));
+void LayoutPlayer::input_left(std::size_t way, Instant now) {
+    Way& on = ways_[way];
+    const std::size_t number = on.sendings.front().input;
+    on.sendings.pop_front();
+    if (!on.sendings.empty()) send_first(way, now);
+    if (on.transfer.latency == Duration{}) return input_arrived(number, now);
+    host().wake(*this, now + on.transfer.latency, token_of(LayoutToken::came, number));
 }
 
 void LayoutPlayer::input_arrived(std::size_t number, Instant now) {

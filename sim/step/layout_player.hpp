@@ -79,9 +79,13 @@ private:
         std::array<InPair, 2> of_pair{};
     };
     // What a cell sends to a neighbouring stage goes one after another, as on a stream.
-    struct Sending {
-        std::size_t input = 0;  // whose
-        Bytes size;
+    struct Way {
+        struct Sending {
+            std::size_t input = 0;  // whose
+            Bytes size;
+        };
+        PlacedTransfer transfer;
+        std::deque<Sending> sendings;  // the first is leaving
     };
     // What a pass needs from another stage.
     struct Input {
@@ -166,9 +170,9 @@ private:
 
     void end_pass(std::size_t index, Instant now);
     void hand_on(const Cell& cell, const PipelinePass& pass, Instant now);
-    void send_on(std::size_t cell, bool up, Instant now);
+    void send_first(std::size_t way, Instant now);
     bool goes_up(bool forward, std::int32_t from_stage) const;
-    void input_left(std::size_t number, Instant now);
+    void input_left(std::size_t way, Instant now);
     void input_arrived(std::size_t number, Instant now);
     void gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
                          Instant now);
@@ -191,12 +195,7 @@ private:
     std::vector<std::vector<PlacedCollective>> tensor_;  // by cell, if there are tensor groups
     // What goes on while a cell computes (is_beside), by cell.
     std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> beside_;
-    struct Way {
-        PlacedCollective sends;
-        Duration latency;
-    };
-    std::vector<Way> forward_;  // by cell: to the next stage, and back
-    std::vector<Way> backward_;
+    std::vector<Way> ways_;  // by cell: to the stage before, and to the next one
     // By meeting_of(): what they exchange at once.
     std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> between_;
     std::array<GradientSet, 2> gradients_;   // of all, of experts
@@ -206,8 +205,6 @@ private:
     std::vector<double> pace_ns_;  // by rank: job.compute times this step's factor
     std::vector<Cell> cells_;      // replicas of pipeline rank 0 first
     std::vector<Input> inputs_;
-    std::vector<std::deque<Sending>>
-        sendings_;                 // by cell, backward_ and forward_; first: on its way
     std::vector<Rendezvous> met_;  // by meeting_of()
     std::size_t cells_left_ = 0;
     std::vector<std::size_t> gathers_left_;  // by pipeline rank: groups of the one under way

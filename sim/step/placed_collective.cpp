@@ -186,8 +186,8 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollecti
           [&] { return graph_of(phases, network.rule().window_chunks); });
 }
 
-PlacedCollective PlacedCollective::transfer(ClusterNetwork& network, std::span<const DeviceId> from,
-                                            std::span<const DeviceId> to, Duration& latency) {
+PlacedTransfer PlacedTransfer::between(ClusterNetwork& network, std::span<const DeviceId> from,
+                                       std::span<const DeviceId> to) {
     INVARIANT(from.size() == to.size());
     const auto count = static_cast<std::int32_t>(from.size());
     CollectivePhase phase;
@@ -196,12 +196,11 @@ PlacedCollective PlacedCollective::transfer(ClusterNetwork& network, std::span<c
     std::vector<DeviceId> ends(from.begin(), from.end());
     ends.insert(ends.end(), to.begin(), to.end());
     const Router router = network.router(ends);
-    PlacedCollective placed;
-    placed.name_ = phases.name;
-    note_links(placed.links_, phase.edges, router);
+    PlacedTransfer placed{PlacedCollective(), {}};
+    placed.sends.name_ = phases.name;
+    note_links(placed.sends.links_, phase.edges, router);
     const auto graph = graph_of(phases, network.rule().window_chunks);
     std::vector<RouteId> routes;
-    latency = {};
     for (const TransferGraph::Edge& edge : graph->edges()) {
         std::vector<Hop> hops;
         Duration way;
@@ -210,9 +209,9 @@ PlacedCollective PlacedCollective::transfer(ClusterNetwork& network, std::span<c
             way += network.flows().latency(link);
         }
         routes.push_back(network.flows().add_coupled_route(hops, Duration{}));
-        latency = std::max(latency, way);
+        placed.latency = std::max(placed.latency, way);
     }
-    placed.graph_ = network.runs().place(graph, routes);
+    placed.sends.graph_ = network.runs().place(graph, routes);
     return placed;
 }
 

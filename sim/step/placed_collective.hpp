@@ -98,11 +98,6 @@ public:
                      std::span<const DeviceId> workers, std::int64_t at_once = 1,
                      const HostTransport* hosts = nullptr);
 
-    // A message from each worker to the one of the same number there, all at once. It is over when
-    // their bytes have left, which is when the next may follow; the last arrives after `latency`.
-    static PlacedCollective transfer(ClusterNetwork& network, std::span<const DeviceId> from,
-                                     std::span<const DeviceId> to, Duration& latency);
-
     // How long it takes, if it needs no network; else a run is started.
     std::optional<Duration> takes(Bytes bytes) const;
     RunId start(ClusterNetwork& network, Bytes bytes, Instant at) const;
@@ -110,6 +105,7 @@ public:
     std::span<const LinkId> links() const { return links_; }  // that it crosses, ascending
 
 private:
+    friend struct PlacedTransfer;
     PlacedCollective() = default;
     using GraphMaker = std::function<std::shared_ptr<const TransferGraph>()>;
     void place(ClusterNetwork& network, const PhasedCollective& phases, const Router& router,
@@ -124,6 +120,16 @@ private:
     std::shared_ptr<const NcclRun> nccl_;  // as long as NCCL's takes
     std::shared_ptr<const NcclPlace> alone_;
     std::vector<LinkId> links_;
+};
+
+// A message from each worker to the one of the same number there, all at once.
+struct PlacedTransfer {
+    PlacedCollective sends;  // over when their bytes have left: then the next may follow
+    Duration latency;        // from then until the last arrives
+
+    // Both have as many.
+    static PlacedTransfer between(ClusterNetwork& network, std::span<const DeviceId> from,
+                                  std::span<const DeviceId> to);
 };
 
 // Whether it is made of what happens inside machines and between them.
