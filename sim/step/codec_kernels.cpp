@@ -37,7 +37,10 @@ constexpr std::string_view pytorch_1_12 = "2022-03";
 constexpr std::string_view volta_since = "2017-06";
 
 // Singular values on the host: 0.3179 s for ResNet-18's 11.2 million elements, a matrix's lesser
-// side being 18 (a comment in epfml/powersgd's AtomoReducer), at 6 d · side operations each.
+// side being 18 (a comment in epfml/powersgd's AtomoReducer), at 6 d · side operations each. Wider
+// matrices get no more of them a second: torch.linalg.svd on one core here 2.0 to 2.4 G/s at 18,
+// 2.8 at 64, 3.0 at 128, 2.0 at 256 and 2.3 at 512. That program reshapes kernels of 3 x 3 to a
+// width of 18 first; this codec takes a tensor's matrix as it is (kernels/codecs/README.md).
 constexpr double svd_operations_per_s = 6 * 11.17e6 * 18 / 0.3179;
 
 // Operations on a tensor of d elements, and the values of four bytes that they move, in d.
