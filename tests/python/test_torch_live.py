@@ -122,7 +122,9 @@ class Live(LiveTest):
     def test_a_market_that_takes_and_gives(self):
         # Paced, so that the market has its say whatever this machine is busy with.
         slow = SCRIPT.replace("    out =", "    import time; time.sleep(0.04)\n    out =")
-        says_place = "\nimport os\nprint('place', os.environ['UKEMI_SLOT'], 'of', os.environ['UKEMI_WORKER'])\n"
+        # At once and as one write: a worker that is lost ends with what it has not yet written.
+        said = "place {UKEMI_SLOT} of {UKEMI_WORKER}\n"
+        says_place = f"\nimport os\nprint({said!r}.format_map(os.environ), end='', flush=True)\n"
         (self.folder / "small.py").write_text(slow + says_place)
         out, err = self.train("--workers", "4", "--revocations", "scenario", "--out", "run")
         self.assertIn("losses", out)
