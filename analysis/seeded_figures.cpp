@@ -70,8 +70,9 @@ std::vector<plots::VariationInput> variations_in(const ordered_json& document,
     VariationFigures figures(std::move(*keys), std::move(shown));
     std::size_t seeds = 0;
     for (const ordered_json& mean : document.at("means")) {
-        const auto variant = std::ranges::find_if(
-            variants, [&](const auto& one) { return one.first == mean.at("variant"); });
+        const auto label = mean.at("variant").get<std::string>();
+        const auto variant =
+            std::ranges::find_if(variants, [&](const auto& one) { return one.first == label; });
         if (variant == variants.end()) continue;
         std::vector<plots::VariationValue> values;
         for (const SeededQuantity& one : quantities) values.push_back(value_in(mean, one));
