@@ -98,7 +98,7 @@ TEST_CASE("kept: a number of blocks for each stage is computed again", "[kept]")
     const sim::LayerTimes times = kept_times(model, request);
     const sim::LayoutWork work = sim::make_layout(model, request, "test", &times);
     double block_s = 0;  // alike in all
-    for (const std::size_t half : {1, 2}) block_s += times.forward[half].device_s;
+    for (const std::size_t half : {1U, 2U}) block_s += times.forward[half].device_s;
     request.recompute = false;
     const sim::LayoutWork plain = sim::make_layout(model, request, "test", &times);
     for (std::size_t stage = 0; stage < 4; ++stage) {
