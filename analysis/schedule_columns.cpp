@@ -110,20 +110,20 @@ std::string losses_table(std::span<const ScheduledRun> runs) {
     }
     if (rows == 0) return {};
     const TimeUnit unit = table_time_unit(longest_h);
-    std::string text = fmt::format("\n{:<21}{:<14}{:>7}", "scheduler", "job", "losses");
+    std::string text = fmt::format("\n{:<21} {:<13} {:>6}", "scheduler", "job", "losses");
     for (const char* cause : {"useful", "redone", "change", "saving", "idle"}) {
-        text += fmt::format("{:>11}", fmt::format("{} {}", cause, unit.symbol));
+        text += fmt::format(" {:>10}", fmt::format("{} {}", cause, unit.symbol));
     }
-    text += fmt::format("{:>8}  policies\n", "cost $");
+    text += fmt::format(" {:>7}  policies\n", "cost $");
     std::size_t shown = 0;
     for (const ScheduledRun& run : runs) {
         for (const JobLoss& one : run.losses.first) {
             if (++shown > JobLosses::most) continue;
-            text += fmt::format("{:<21}{:<14}{:>7}", run.scheduler, one.job, one.losses);
+            text += fmt::format("{:<21} {:<13} {:>6}", run.scheduler, one.job, one.losses);
             for (const double hours : one.gpu_h) {
-                text += fmt::format("{:>11.2f}", hours * unit.per_hour);
+                text += fmt::format(" {:>10.2f}", hours * unit.per_hour);
             }
-            text += fmt::format("{:>8.2f}  {}\n", to_dollars(one.cost), one.policies);
+            text += fmt::format(" {:>7.2f}  {}\n", to_dollars(one.cost), one.policies);
         }
     }
     if (rows > JobLosses::most) {

@@ -64,12 +64,13 @@ std::string ledgers_table(const GroupedRuns& groups) {
     const TimeUnit unit = table_time_unit(longest_h);
     const auto in_unit = [&](std::string_view of) { return fmt::format("{} {}", of, unit.symbol); };
     std::string text =
-        fmt::format("\n{:<21}{:>10}{:>10}{:>12}{:>6}{:>8}{:>11}{:>11}{:>9}{:>7}{:>7}\n",
+        fmt::format("\n{:<21} {:>9} {:>9} {:>11} {:>5} {:>7} {:>10} {:>10} {:>8} {:>6} {:>6}\n",
                     "scheduler", "cost $", "unused $", in_unit("machine"), "lost", "shared",
                     in_unit("useful"), in_unit("redone"), in_unit("else"), "stuck", "spent");
     for (const GroupMeans& group : groups.means()) {
         text += fmt::format(
-            "{:<21}{:>10.2f}{:>10.2f}{:>12.2f}{:>6}{:>8}{:>11.2f}{:>11.2f}{:>9.2f}{:>7}{:>7}\n",
+            "{:<21} {:>9.2f} {:>9.2f} {:>11.2f} {:>5} {:>7} {:>10.2f} {:>10.2f} {:>8.2f} {:>6} "
+            "{:>6}\n",
             group.policy, mean(group, "cost_usd"), mean(group, "unused_usd"),
             mean(group, "machine_h") * unit.per_hour, mean_count(mean(group, "machines_lost")),
             mean_count(mean(group, "shared_losses")), mean(group, "useful_gpu_h") * unit.per_hour,
@@ -100,28 +101,32 @@ std::string schedules_table(const scenarios::ScheduleScenario& first,
     const auto mean = [&](const GroupMeans& group, std::string_view column) {
         return mean_of(groups, group, column).mean;
     };
+    // Nothing where no job is complete.
+    const auto cell = [&](const GroupMeans& group, std::string_view column, int decimals,
+                          double times = 1) {
+        const Summary& known = mean_of(groups, group, column);
+        return known.count == 0 ? "-" : fmt::format("{:.{}f}", times * known.mean, decimals);
+    };
     const auto ratio = [&](const GroupMeans& group, std::string_view column) {
         const Summary& known = mean_of(groups, group, column);
-        return known.count == 0 ? "-" : fmt::format("{:.3g}", known.mean);
+        return known.count == 0 ? "-" : ratio_text(known.mean);
     };
     std::string text =
         fmt::format("{}: {} jobs on {} GPUs ({}), {}\n\n", one_line(first.name), first.jobs.size(),
                     first.cluster.gpus(), machines_in_words(first.cluster),
                     first.round > Duration{} ? "rounds of " + format_duration(first.round)
                                              : "decisions at every event");
-    text += fmt::format("{:<21}{:>10}{:>12}{:>10}{:>14}{:>10}{:>8}{:>8}{:>7}{:>7}{:>6}\n",
-                        "scheduler", "mean (s)", "median (s)", "p99 (s)", "makespan (s)",
+    constexpr auto row = "{:<21} {:>9} {:>11} {:>9} {:>13} {:>9} {:>7} {:>7} {:>6} {:>6} {:>5}\n";
+    text += fmt::format(row, "scheduler", "mean (s)", "median (s)", "p99 (s)", "makespan (s)",
                         "restarts", "GPUs %", "ratio", "worst", "Jain", "late");
     for (const GroupMeans& group : groups.means()) {
-        const Summary& jain = mean_of(groups, group, "jain_fairness");
-        text += fmt::format(
-            "{:<21}{:>10.1f}{:>12.1f}{:>10.1f}{:>14.1f}{:>10.2f}{:>8.1f}{:>8}{:>7}{:>7}{:>6}\n",
-            group.policy, mean(group, "completion_s_mean"), mean(group, "completion_s_median"),
-            mean(group, "completion_s_p99"), mean(group, "makespan_s"),
-            mean(group, "restarts_per_job"), 100 * mean(group, "gpu_use"),
-            ratio(group, "finish_time_ratio_mean"), ratio(group, "finish_time_ratio_max"),
-            jain.count == 0 ? "-" : fmt::format("{:.3f}", jain.mean),
-            mean_count(mean(group, "late") + mean(group, "refused")));
+        text +=
+            fmt::format(row, group.policy, cell(group, "completion_s_mean", 1),
+                        cell(group, "completion_s_median", 1), cell(group, "completion_s_p99", 1),
+                        cell(group, "makespan_s", 1), cell(group, "restarts_per_job", 2),
+                        cell(group, "gpu_use", 1, 100), ratio(group, "finish_time_ratio_mean"),
+                        ratio(group, "finish_time_ratio_max"), cell(group, "jain_fairness", 3),
+                        mean_count(mean(group, "late") + mean(group, "refused")));
         if (!group.keys.front().empty()) {
             text += fmt::format("  {}\n", one_line(group.keys.front()));
         }
@@ -133,7 +138,7 @@ std::string schedules_table(const scenarios::ScheduleScenario& first,
     text +=
         "\nTimes from arrival to end; restarts a job; ratio: that time over what an equal part "
         "of the\ncluster would give, in the mean and at worst, and Jain's index of it; late: "
-        "after the deadline,\nor refused.\n";
+        "after the deadline,\nnever done though there is one, or refused.\n";
     std::vector<std::string_view> paired{"completion_s_mean", "makespan_s"};
     if (has_bills(groups)) paired.emplace_back("cost_usd");
     return text + notes_on_seeds(groups) +

@@ -58,10 +58,12 @@ ScheduledJob ScheduleSums::seen(const sim::SharingJob& job, const sim::JobOutcom
     ScheduledJob one;
     one.job = &job;
     one.outcome = &outcome;
+    const bool has_deadline = job.deadline < Instant::never();
+    if (has_deadline && (outcome.stuck || outcome.out_of_budget)) one.in_time = false;
     if (!outcome.is_complete()) return one;
     one.completion_time = outcome.completion - job.arrival;
     one.restarts = outcome.starts - 1;
-    if (job.deadline < Instant::never()) one.in_time = outcome.completion <= job.deadline;
+    if (has_deadline) one.in_time = outcome.completion <= job.deadline;
     const std::optional<Duration> time = alone_.of(job);
     if (!time) return one;
     const double share = static_cast<double>(job.gpus) *

@@ -55,7 +55,7 @@ std::string schedule_users_table(std::span<const ScheduledRun> runs) {
         for (const UserSums& user : run.users) longest_h = std::max(longest_h, user.gpu_s / 3600);
     }
     const TimeUnit unit = table_time_unit(longest_h);
-    std::string text = fmt::format("\n{:<21}{:<14}{:>7}{:>7}{:>7}{:>12}{:>8}{:>11}{:>11}\n",
+    std::string text = fmt::format("\n{:<21} {:<13} {:>6} {:>6} {:>6} {:>11} {:>7} {:>10} {:>10}\n",
                                    "scheduler", "user", "jobs", "done", "late", "mean (s)", "ratio",
                                    fmt::format("GPU {}", unit.symbol), "cost $");
     std::size_t rows = 0;
@@ -64,12 +64,12 @@ std::string schedule_users_table(std::span<const ScheduledRun> runs) {
             if (++rows > rows_most) continue;
             const auto mean_s = mean_of_users(user.completion_s_sum, user.complete);
             const auto ratio = mean_of_users(user.finish_time_ratio_sum, user.ratios);
-            text += fmt::format("{:<21}{:<14}{:>7}{:>7}{:>7}{:>12}{:>8}{:>11.2f}{:>11.2f}\n",
-                                run.scheduler, user.name.empty() ? "-" : one_line(user.name),
-                                user.jobs, user.complete, user.late + user.refused,
-                                mean_s ? fmt::format("{:.1f}", *mean_s) : "-",
-                                ratio ? fmt::format("{:.3g}", *ratio) : "-",
-                                user.gpu_s / 3600 * unit.per_hour, to_dollars(user.cost));
+            text += fmt::format(
+                "{:<21} {:<13} {:>6} {:>6} {:>6} {:>11} {:>7} {:>10.2f} {:>10.2f}\n", run.scheduler,
+                user.name.empty() ? "-" : one_line(user.name), user.jobs, user.complete,
+                user.late + user.refused, mean_s ? fmt::format("{:.1f}", *mean_s) : "-",
+                ratio ? ratio_text(*ratio) : "-", user.gpu_s / 3600 * unit.per_hour,
+                to_dollars(user.cost));
         }
     }
     if (rows > rows_most) text += fmt::format("and {} more (users.csv)\n", rows - rows_most);

@@ -22,6 +22,11 @@ using records::RunColumnKind;
 using records::RunValue;
 using ScheduleColumn = SummaryColumn<ScheduledRun>;
 
+// Of the jobs that are complete; nothing if none is.
+RunValue of_complete(const ScheduledRun& run, double value) {
+    return run.completion_s.count == 0 ? RunValue() : RunValue(value);
+}
+
 template <records::Cause cause>
 RunValue gpu_hours(const ScheduledRun& run) {
     return run.gpu_hours(cause);
@@ -33,21 +38,22 @@ constexpr std::array columns_of_schedules = {
                        return static_cast<std::int64_t>(run.job_count);
                    }},
     ScheduleColumn{"completion_s_mean", RunColumnKind::real,
-                   [](const ScheduledRun& run) -> RunValue { return run.completion_s.mean; }},
-    ScheduleColumn{"completion_s_median", RunColumnKind::real,
-                   [](const ScheduledRun& run) -> RunValue { return run.completion_s.median; }},
+                   [](const ScheduledRun& run) { return of_complete(run, run.completion_s.mean); }},
+    ScheduleColumn{
+        "completion_s_median", RunColumnKind::real,
+        [](const ScheduledRun& run) { return of_complete(run, run.completion_s.median); }},
     ScheduleColumn{"completion_s_p99", RunColumnKind::real,
-                   [](const ScheduledRun& run) -> RunValue { return run.completion_s_p99; }},
+                   [](const ScheduledRun& run) { return of_complete(run, run.completion_s_p99); }},
     ScheduleColumn{"completion_s_max", RunColumnKind::real,
-                   [](const ScheduledRun& run) -> RunValue { return run.completion_s.max; }},
+                   [](const ScheduledRun& run) { return of_complete(run, run.completion_s.max); }},
     ScheduleColumn{"makespan_s", RunColumnKind::real,
-                   [](const ScheduledRun& run) -> RunValue {
-                       return to_seconds(run.outcome.end.since_start());
+                   [](const ScheduledRun& run) {
+                       return of_complete(run, to_seconds(run.outcome.end.since_start()));
                    }},
     ScheduleColumn{"restarts_per_job", RunColumnKind::real,
-                   [](const ScheduledRun& run) -> RunValue { return run.restarts_per_job; }},
+                   [](const ScheduledRun& run) { return of_complete(run, run.restarts_per_job); }},
     ScheduleColumn{"gpu_use", RunColumnKind::real,
-                   [](const ScheduledRun& run) -> RunValue { return run.gpu_use; }},
+                   [](const ScheduledRun& run) { return of_complete(run, run.gpu_use); }},
     ScheduleColumn{
         "finish_time_ratio_mean", RunColumnKind::real,
         [](const ScheduledRun& run) { return value_or_nothing(run.finish_time_ratio_mean); }},
@@ -142,6 +148,10 @@ std::vector<ScheduledRun> run_each(std::span<const scenarios::ScheduleScenario> 
 }
 
 }  // namespace
+
+std::string ratio_text(double ratio) {
+    return ratio < 1000 ? fmt::format("{:.3g}", ratio) : fmt::format("{:.0f}", ratio);
+}
 
 std::span<const SummaryColumn<ScheduledRun>> schedule_columns() { return columns_of_schedules; }
 

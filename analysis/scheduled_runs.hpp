@@ -112,6 +112,9 @@ struct ScheduledRun {
     }
 };
 
+// A ratio as tables show it: three digits, and whole from 1,000 on.
+std::string ratio_text(double ratio);
+
 // What a run reports: the columns of schedule.csv and the keys of schedule.json.
 std::span<const SummaryColumn<ScheduledRun>> schedule_columns();
 

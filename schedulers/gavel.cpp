@@ -18,6 +18,7 @@
 // those of the widest jobs first: who keeps its type keeps its GPUs if all are free, then the
 // others take the first free ones. `solutions` takes a recorded solver's x instead of solving.
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "base/invariant.hpp"
@@ -62,8 +63,13 @@ public:
     }
     // The least throughput over `needs` is as large as can be; the last value is that least.
     std::vector<double> max_least(const std::vector<double>& needs) const {
-        LinearProgramme programme = shares(1);
         const std::size_t least = jobs_.size() * groups_.size();
+        if (std::ranges::none_of(jobs_, [&](const GavelJob& job) { return can_run(job); })) {
+            std::vector<double> nothing(least + 1, 0);
+            nothing.back() = std::numeric_limits<double>::infinity();  // of nobody
+            return nothing;
+        }
+        LinearProgramme programme = shares(1);
         programme.maximise(least, 1);
         for (std::size_t job = 0; job < jobs_.size(); ++job) {
             if (!can_run(jobs_[job])) continue;  // for lack of machines

@@ -44,9 +44,9 @@ sim::ZoneData zone_of(const traces::TraceSeries& series, const ZoneSource& sourc
     const bool own_price = series.price && scenario.market.price_from_trace;
     if (!own_price && !source.spot_price) {
         throw InputError(file, "",
-                         fmt::format("has no prices, and {} has no \"spot_price\" at /market "
-                                     "(--set '/market/spot_price=\"$0.92/h\"' gives one)",
-                                     scenario.file.string()));
+                         fmt::format("has no prices, and {0} has no \"spot_price\" at {1} "
+                                     "(--set '{1}/spot_price=\"$0.92/h\"' gives one)",
+                                     scenario.file.string(), scenario.market.path));
     }
     const Instant end = series.availability ? series.availability->end : series.price->end;
     zone.spot_price = own_price ? *series.price : constant_price(*source.spot_price, end);

@@ -144,6 +144,7 @@ sim::GroupMarket read_group_market(ConfigReader config, const std::filesystem::p
     scenario.file = file;
     scenario.job.plan.workers_max = machines;
     MarketSource& source = scenario.market;
+    source.path = config.path();
     const std::filesystem::path folder = file.parent_path();
     read_generator(config, folder, source);
     if (source.generator_zones > 1) {

@@ -55,6 +55,7 @@ struct ZoneSource {
 };
 
 struct MarketSource {
+    std::string path = "/market";   // of its section
     std::vector<ZoneSource> zones;  // at least one
     std::string generator;          // name of a set of market parameters, or empty
     std::optional<traces::MarketParameters> generator_parameters;  // if it has a name

@@ -138,6 +138,12 @@ public:
     virtual double pace(std::int32_t group, std::int32_t gpus, std::int32_t machines) const = 0;
     virtual double pace_left(Instant now) const = 0;
     virtual bool starting(Instant now) const = 0;
+    // Whether it computes, and so sends, and until when it does or does not if nothing happens.
+    struct Turn {
+        bool computes = true;
+        Instant until = Instant::never();
+    };
+    virtual Turn turn(Instant) const { return {}; }
 };
 
 // By its service time: exact to 2^-20 ns of work a decision, and complete at the next nanosecond.

@@ -105,11 +105,16 @@ void ScheduleRun::await_end(JobId job) {
     one.end = ends_.push(one.work->completion().raw(), 0, job);
 }
 
+// Who starts or saves sends nothing.
 void ScheduleRun::share_links() {
     if (workload_.links == nullptr) return;
+    next_turn_ = Instant::never();
     std::vector<JobId> jobs;
     for (const JobId job : running_) {
-        if (asked(job).step && !live_[job].held.machines.empty()) jobs.push_back(job);
+        if (!live_.is_live(job) || !asked(job).step || live_[job].held.machines.empty()) continue;
+        const JobWork::Turn turn = live_[job].work->turn(now_);
+        next_turn_ = std::min(next_turn_, turn.until);
+        if (turn.computes) jobs.push_back(job);
     }
     std::ranges::sort(jobs);
     std::vector<SharedLinks::PlacedJob> together;

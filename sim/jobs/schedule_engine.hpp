@@ -86,6 +86,7 @@ private:
     void stop(JobId job, Instant end);
     void await_end(JobId job);
     void share_links();
+    void take_turns();
 
     // Budgets (schedule_budgets.cpp).
     Instant spent_at(JobId job) const;
@@ -118,7 +119,7 @@ private:
     Holdings holdings_;
     OutcomeOrder over_;
     bool has_budgets_ = false;       // of some jobs
-    bool moves_ = false;             // machines come and go, or prices change
+    bool moves_ = false;             // machines may come and go, or prices change
     bool machines_changed_ = false;  // and the scheduler has not been told
     schedulers::ClusterFacts facts_;
     std::map<const traces::Application*, BatchLadder> ladders_;
@@ -127,6 +128,7 @@ private:
     TimeQueue<JobId> wakes_;         // of them, without rounds
     bool again_ = false;             // at this very instant: something changed by what was decided
     TimeQueue<JobId> ends_;          // without rounds
+    Instant next_turn_ = Instant::never();  // of jobs on links: one begins or stops to compute
     Instant ask_again_ = Instant::never();
     schedulers::Allocation allocation_;
     std::vector<std::size_t> changed_;  // shares, by their places in the answer

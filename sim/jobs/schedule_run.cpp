@@ -18,7 +18,8 @@ ScheduleRun::ScheduleRun(const ScheduledWorkload& workload, schedulers::Schedule
       holdings_(workload, sink()),
       over_(sink(), costs()) {
     INVARIANT(workload.source == nullptr || workload.jobs.empty());
-    moves_ = machines_.next_change() < Instant::never();
+    // Also where it brings less than there is, and nothing ever changes.
+    moves_ = !workload.cluster.markets.empty();
     has_budgets_ = workload.jobs.have_budgets();
 }
 
@@ -32,7 +33,7 @@ ScheduleOutcome ScheduleRun::run() {
     ask_source();
     while ((next_ < live_.expected() || live_.count() > 0) && !gives_up()) {
         const Instant next = next_instant();
-        const Instant wake = next_of(wakes_);
+        const Instant wake = std::min(next_of(wakes_), next_turn_);
         const std::optional<Instant> moment = next_moment(std::min(next, wake));
         if (!moment) break;
         INVARIANT(*moment >= now_);
@@ -40,6 +41,7 @@ ScheduleOutcome ScheduleRun::run() {
         if (has_rounds() && now_ < next_round_) {
             stop_spent();
             change_machines();
+            take_turns();
             continue;
         }
         step(wake < next);
@@ -66,7 +68,7 @@ void ScheduleRun::step(bool only_wakes) {
     stop_spent();
     change_machines();
     const bool news = play();
-    if (only_wakes && !news) return;
+    if (only_wakes && !news) return take_turns();
     round_at_ = now_;
     ask_again_ = Instant::never();
     tell_ended();
@@ -77,6 +79,10 @@ void ScheduleRun::step(bool only_wakes) {
     if (!running_.empty()) held_last_ = now_;
     share_links();
     again_ = play() && !has_rounds();
+}
+
+void ScheduleRun::take_turns() {
+    if (next_turn_ <= now_) share_links();
 }
 
 Instant ScheduleRun::next_instant() {

@@ -44,6 +44,14 @@ public:
         const std::int64_t saves = (computing.raw() - 1) / rule_.every.raw();
         return computing + saves * rule_.takes;
     }
+    // Of the moment after so much time: whether it computes, and for how long still; zero: for
+    // ever.
+    std::pair<bool, Duration> at(Duration time) const {
+        if (rule_.every == Duration{} || rule_.takes == Duration{}) return {true, {}};
+        const Duration in_turn = nanoseconds(time.raw() % turn().raw());
+        const bool computes = in_turn < rule_.every;
+        return {computes, (computes ? rule_.every : turn()) - in_turn};
+    }
     Duration last_save(Duration time) const {  // zero: there was none
         return rule_.every == Duration{} ? Duration{} : time.raw() / turn().raw() * turn();
     }
@@ -156,6 +164,13 @@ public:
                (static_cast<double>(speed_of(group)) / millionths);
     }
     double pace_left(Instant now) const override { return steps_left(now); }
+    Turn turn(Instant now) const override {
+        if (meeting_)
+            return now < meeting_->at ? Turn{true, meeting_->at} : after_meeting().turn(now);
+        if (now < since_) return {false, since_};
+        const auto [computes, left] = turns_.at(turned_ + (now - since_));
+        return {computes, left == Duration{} ? Instant::never() : now + left};
+    }
     bool starting(Instant now) const override {
         return meeting_ || (rate_.parts > 0 && now < since_);
     }
