@@ -113,6 +113,17 @@ TEST_CASE("variants: any key can vary, and values are JSON or else text", "[vari
     CHECK(over[1].job.instances_max == 3);
 }
 
+TEST_CASE("variants: a key may lie in a section that the document lacks", "[variants]") {
+    const auto variants = variants_of({"/job/checkpoint/cost=1 min,2 min"});
+    REQUIRE(variants.size() == 2);
+    CHECK(variants[1].resolved.find("\"cost\": \"2 min\"") != std::string::npos);
+    CHECK(variants[1].resolved ==
+          variants_of({R"(/job/checkpoint={"cost": "2 min"})"})[0].resolved);
+    CHECK_THAT(complaint_about({"/job/checkpiont/cost=1 min"}),
+               Catch::Contains("at /job: unknown key \"checkpiont\" (did you mean "
+                               "\"checkpoint\"?)"));
+}
+
 TEST_CASE("variants: a bad value is named with its pointer before anything runs", "[variants]") {
     CHECK_THAT(
         complaint_about({"/job/deadline=12h,soon"}),
@@ -125,8 +136,8 @@ TEST_CASE("variants: a bad value is named with its pointer before anything runs"
                    {R"(/cluster={"count_max": 2},{"count_max": 8})", "/cluster/count_min=1,4"}),
                Catch::StartsWith("--vary /cluster={\"count_max\": 2}, /cluster/count_min=4: "));
     CHECK_THAT(complaint_about({"/jobs/deadline=1h,2h"}),
-               Catch::Equals("--vary /jobs/deadline: / has no key \"jobs\" (did you mean "
-                             "\"job\"?)"));
+               Catch::Equals("--vary /jobs/deadline=1h: small.json: at /: unknown key \"jobs\" "
+                             "(did you mean \"job\"?)"));
     CHECK_THAT(complaint_about({"/job/dedline=1h,2h"}),
                Catch::StartsWith("--vary /job/dedline=1h: small.json: at /job: unknown key"));
 }
