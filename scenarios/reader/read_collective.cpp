@@ -73,7 +73,8 @@ void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
     job.hosts = hosts;
     // What goes to servers or to a partner does not travel in a buffer with others.
     const bool fused = job.servers.empty() && job.pair_model == Bytes{};
-    job.launch.copy_s_per_byte = fused ? hosts.copy_s_per_byte() : hosts.device_s_per_byte();
+    job.launch.copy_s_per_byte = hosts.device_s_per_byte();
+    if (fused) job.launch.buffer_s_per_byte = hosts.buffer_s_per_byte();
 }
 
 std::string_view usual_collective(const sim::Topology& topology,

@@ -121,7 +121,8 @@ TEST_CASE("transport scenario: gradients through the hosts, by the rates that it
     const sim::StepJob& job = usual.jobs.front().job;
     REQUIRE(job.hosts);
     CHECK(*job.hosts == sim::HostTransport{});
-    CHECK(job.launch.copy_s_per_byte == job.hosts->copy_s_per_byte());
+    CHECK(job.launch.copy_s_per_byte == job.hosts->device_s_per_byte());
+    CHECK(job.launch.buffer_s_per_byte == job.hosts->buffer_s_per_byte());
     const scenarios::StepScenario fast =
         read({{"/job/transport", R"({"connection": "2 GB/s", "sum": "4 GB/s", "round_trips": 0})",
                "--set"}});
