@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <limits>
 #include <mutex>
@@ -27,31 +28,38 @@ public:
     Search(const StepDocument& document, std::span<const ConfigOverride> overrides,
            const SearchProgress& progress, sim::LayoutDimensions wide)
         : document_(document), overrides_(overrides.begin(), overrides.end()), progress_(progress) {
-        const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(
-            document.text, document.file, overrides, scenarios::MemoryCheck::skip);
         const std::string file = document.file.string();
-        if (!nlohmann::json::parse(scenario.resolved).contains("job")) {
-            throw InputError(file, "/jobs", "expected one \"job\" for --search layouts");
-        }
+        ConfigReader root = ConfigReader::from_text(document.text, file, overrides);
+        if (!root.has("job")) root.fail("jobs", "expected one \"job\" for --search layouts");
+        ConfigReader job = root.object("job");
+        if (job.has("workload")) job.fail("workload", "--search layouts is for models");
+        // All but the layout, in place of which others are tried; and what it says that they keep.
+        std::vector<ConfigOverride> without = overrides_;
+        if (job.has("layout")) without.push_back({"/job/layout", "{}", "--search"});
+        const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(
+            document.text, document.file, without, scenarios::MemoryCheck::skip);
         const scenarios::StepJobEntry& entry = scenario.jobs.front();
-        if (entry.job.workload) {
-            throw InputError(file, "/job/workload", "--search layouts is for models");
-        }
         if (!entry.job.servers.empty()) {
             throw InputError(file, "/job/variable_update",
                              "--search layouts is for jobs without parameter servers");
         }
-        bounded_ = scenario.events.links.empty() && scenario.events.departures.empty();
         search_.workers = static_cast<std::int64_t>(entry.job.workers.size());
-        search_.samples = entry.job.samples_per_step();
+        sim::LayoutRequest like = scenarios::read_step_layout(job, search_.workers);
+        like.batch = entry.request.batch;
+        like.micro_batches = entry.request.micro_batches;
+        like.value_bytes = entry.request.value_bytes;
+        like.buckets = entry.request.buckets;
+        bounded_ = scenario.events.links.empty() && scenario.events.departures.empty();
+        search_.samples = entry.job.samples_per_step() / search_.workers * like.degrees.data;
         search_.gpus = entry.gpus;
         search_.gpu_memory = entry.gpu_memory;
         for (const sim::LayoutRequest& request :
-             sim::all_layouts(entry.profile, entry.request, search_.workers, wide)) {
+             sim::all_layouts(entry.profile, like, search_.workers, wide)) {
             search_.layouts.push_back({request, need_of(entry, request), {}, 0, {}, {}});
             TriedLayout& layout = search_.layouts.back();
             layout.over = std::max(layout.need.total() - search_.gpu_memory, Bytes{});
         }
+        expect_some_with(like);
     }
 
     LayoutSearch run(std::size_t kept) {
@@ -84,6 +92,30 @@ public:
     }
 
 private:
+    // What layouts have only where their degrees allow it has to be of one at least.
+    void expect_some_with(const sim::LayoutRequest& like) const {
+        struct Kept {
+            std::string_view key;
+            bool (*has)(const sim::LayoutRequest&);
+        };
+        static constexpr std::array<Kept, 3> kept = {{
+            {"sequence_parallel", [](const auto& one) { return one.sequence_parallel; }},
+            {"overlap_tensor", [](const auto& one) { return one.overlap_tensor; }},
+            {"schedule",
+             [](const auto& one) { return one.schedule == sim::PipelineKind::dual_pipe; }},
+        }};
+        const std::vector<TriedLayout>& tried = search_.layouts;
+        for (const Kept& one : kept) {
+            if (tried.empty() || !one.has(like) ||
+                std::ranges::any_of(tried, one.has, &TriedLayout::request)) {
+                continue;
+            }
+            throw InputError(document_.file.string(), fmt::format("/job/layout/{}", one.key),
+                             fmt::format("none of the {} layouts of {} workers can have it",
+                                         tried.size(), search_.workers));
+        }
+    }
+
     static sim::MemoryNeed need_of(const scenarios::StepJobEntry& entry,
                                    const sim::LayoutRequest& request) {
         if (request.is_plain()) {

@@ -1,10 +1,11 @@
 // layout_search.hpp — the fastest layouts of a job that fit in its GPUs' memory.
 //
 // Every layout of sim/step/layout_space.hpp is looked at: the samples of a step stay those of the
-// scenario, everything else too. A layout that fits is simulated as the scenario with this layout
-// typed in would be, unless no step of it can be as short as the slowest of those that are asked
-// for (sim/step/layout_bound.hpp; with stragglers or events, all are simulated). So what is
-// returned is what simulating all of them one by one would find.
+// scenario, everything else too. The scenario's own degrees say how many samples that are, and are
+// not judged: those that are tried take their place. A layout that fits is simulated as the
+// scenario with this layout typed in would be, unless no step of it can be as short as the slowest
+// of those that are asked for (sim/step/layout_bound.hpp; with stragglers or events, all are
+// simulated). So what is returned is what simulating all of them one by one would find.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +45,9 @@ bool was_passed_over(const TriedLayout& layout);  // it fits, and is too slow
 bool is_too_large(const TriedLayout& layout);
 
 // The first `kept` are the fastest of all. InputError if the scenario has several jobs or
-// parameter servers, or if no layout fits. `progress` is told, one thread at a time, how many of
-// how many layouts are bounded, and then how many of those that fit are decided.
+// parameter servers, if no layout fits, or none can have what the scenario asks of all. `progress`
+// is told, one thread at a time, how many of how many layouts are bounded, and then how many of
+// those that fit are decided.
 using SearchProgress = std::function<void(std::size_t done, std::size_t total)>;
 LayoutSearch search_layouts(const StepDocument& document, std::span<const ConfigOverride> overrides,
                             std::size_t kept, const SearchProgress& progress = {},

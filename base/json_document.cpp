@@ -147,23 +147,12 @@ json* step(json& node, const std::string& token) {
     return index < node.size() ? &node[index] : nullptr;
 }
 
-// Says what there is instead of what the pointer asked for.
-std::string nothing_there(const json& node, const std::string& path, const std::string& token) {
-    if (node.is_array()) {
-        return node.empty() ? fmt::format("{} is an empty list", path)
-                            : fmt::format("{} is a list with elements 0 to {}, found {}", path,
-                                          node.size() - 1, ukemi::quoted(token));
-    }
-    if (!node.is_object()) return fmt::format("{} is {}, not an object", path, describe(node));
-    std::vector<std::string_view> names;
-    for (const auto& item : node.items()) names.push_back(item.key());
-    std::string nearest = did_you_mean(token, names);
-    if (nearest.empty()) {
-        nearest = names.empty()
-                      ? "; it is empty"
-                      : "; there is " + shortened(fmt::format("{}", fmt::join(names, ", ")), 120);
-    }
-    return fmt::format("{} has no key {}{}", path, ukemi::quoted(token), nearest);
+// Why no key can be below this.
+std::string nothing_below(const json& node, const std::string& path, const std::string& token) {
+    if (!node.is_array()) return fmt::format("{} is {}, not an object", path, describe(node));
+    return node.empty() ? fmt::format("{} is an empty list", path)
+                        : fmt::format("{} is a list with elements 0 to {}, found {}", path,
+                                      node.size() - 1, ukemi::quoted(token));
 }
 
 }  // namespace
@@ -228,19 +217,24 @@ void apply_override(json& root, std::string_view pointer, std::string_view value
     }
     const std::vector<std::string> tokens = split_pointer(pointer, where);
 
+    if (tokens.size() > json_depth_max) {
+        throw InputError(where, "",
+                         fmt::format("expected at most {} levels of nesting, found {}",
+                                     json_depth_max, tokens.size()));
+    }
+
     json* node = &root;
     std::string path;  // of `node`
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        json* next = step(*node, tokens[i]);
-        if (next == nullptr && i + 1 == tokens.size() && node->is_object()) {
-            next = &(*node)[tokens[i]];
+    for (const std::string& token : tokens) {
+        json* next = step(*node, token);
+        if (next == nullptr && node->is_object()) {
+            next = &node->emplace(token, json::object()).first.value();
         }
         if (next == nullptr) {
-            const std::string problem = nothing_there(*node, path.empty() ? "/" : path, tokens[i]);
-            throw InputError(where, "", problem);
+            throw InputError(where, "", nothing_below(*node, path.empty() ? "/" : path, token));
         }
         node = next;
-        path += '/' + pointer_token(tokens[i]);
+        path += '/' + pointer_token(token);
     }
     TreeBuilder builder(where, path, tokens.size());
     *node = json::sax_parse(value, &builder) ? builder.take() : json(std::string(value));

@@ -23,8 +23,9 @@ nlohmann::json parse_json(std::string_view text, std::string_view file);
 std::vector<std::string> split_pointer(std::string_view pointer, std::string_view where);
 std::string pointer_token(std::string_view key);  // with "~" and "/" escaped
 
-// Replaces what the pointer names, or adds a key to an existing object. The value is JSON where it
-// parses as JSON, else text. Complaints name the option.
+// Replaces what the pointer names, or adds it, with the objects on the way to it that are missing:
+// the document's reader says whether such keys exist. A list gets no new elements. The value
+// is JSON where it parses as JSON, else text. Complaints name the option.
 void apply_override(nlohmann::json& root, std::string_view pointer, std::string_view value,
                     std::string_view option = "--set");
 

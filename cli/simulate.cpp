@@ -96,6 +96,19 @@ void print_workload(const scenarios::StepJobEntry& entry, const sim::JobSteps& r
     print_parts(summary);
 }
 
+// What gradients through the hosts wait for besides, if any can travel with others.
+std::string fusion_text(const scenarios::StepJobEntry& entry) {
+    const sim::StepJob& job = entry.job;
+    const bool together = job.launch.kind == sim::LaunchKind::coordinated ||
+                          std::ranges::any_of(job.buckets, [](const sim::GradientBucket& bucket) {
+                              return bucket.tensors > 1;
+                          });
+    if (!together || job.launch.buffer_s_per_byte == 0) return {};
+    return fmt::format(
+        ", at most {:.3g} more where tensors travel together",
+        1e3 * job.launch.buffer_s_per_byte * static_cast<double>(entry.gradient.raw()));
+}
+
 void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result,
                const analysis::SimulatedJob& summary) {
     const sim::StepJob& job = entry.job;
@@ -128,9 +141,10 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
     if (job.hosts && job.pair_model == Bytes{}) {
         fmt::print(
             "  through the hosts: {:.3g} GB/s a connection, {:.3g} in a machine, {:.3g} ms of "
-            "copies\n",
+            "copies{}\n",
             job.hosts->rate(false) / 1e9, job.hosts->rate(true) / 1e9,
-            1e3 * job.launch.copy_s_per_byte * static_cast<double>(entry.gradient.raw()));
+            1e3 * job.launch.copy_s_per_byte * static_cast<double>(entry.gradient.raw()),
+            fusion_text(entry));
     }
     if (entry.coded.message > Bytes{}) print_codec(entry);
     if (!job.servers.empty()) {

@@ -33,6 +33,51 @@ void read_algorithms(ConfigReader& config, sim::StepJob& job) {
     }
 }
 
+// What NCCL picks for what is added up, and for what a codec gathers.
+std::string words_of_nccl(const sim::NcclPlace& place,
+                          std::span<const sim::GradientBucket> added_up,
+                          std::span<const sim::GradientBucket> gathered) {
+    std::string text = sim::words_of(place, sim::NcclCollective::all_reduce, added_up);
+    if (!gathered.empty()) {
+        text += fmt::format("{}to gather, {}", text.empty() ? "" : ", ",
+                            sim::words_of(place, sim::NcclCollective::all_gather, gathered));
+    }
+    return fmt::format("{}; {}", text, place.reach);
+}
+
+struct ServedRanks {
+    const sim::Topology& topology;
+    std::span<const sim::DeviceId> workers;
+    std::int32_t per_host;
+    std::string_view where;
+};
+
+// The grid that is searched, or the cheapest schedule, for what is added up; a ring where messages
+// are gathered alone.
+void choose_schedule(const ServedRanks& ranks, bool searched,
+                     std::span<const sim::GradientBucket> added_up, bool gathers,
+                     StepJobEntry& entry) {
+    sim::StepJob& job = entry.job;
+    const bool cheapest = job.collective == policies::Collective::automatic;
+    if (added_up.empty() && gathers) {
+        entry.why = "messages are gathered in a ring: nothing is added up on the way";
+        if (searched || cheapest) job.collective = policies::Collective::ring;
+    } else if (searched) {
+        job.searched_message = sim::mean_message(added_up);
+        const sim::SearchedDimensions found = sim::search_dimensions(
+            ranks.topology, ranks.workers, ranks.per_host, job.searched_message, ranks.where);
+        sim::choose_dimensions(job, found);
+        entry.searched = true;
+        entry.why = sim::words_of(found);
+    } else if (cheapest) {
+        const auto priced = sim::price_collectives(ranks.topology, ranks.workers, ranks.per_host,
+                                                   added_up, ranks.where);
+        job.collective = priced.front().algorithm;
+        entry.cheapest = true;
+        entry.why = sim::reason_for(priced);
+    }
+}
+
 }  // namespace
 
 void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
@@ -73,7 +118,8 @@ void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
     job.hosts = hosts;
     // What goes to servers or to a partner does not travel in a buffer with others.
     const bool fused = job.servers.empty() && job.pair_model == Bytes{};
-    job.launch.copy_s_per_byte = fused ? hosts.copy_s_per_byte() : hosts.device_s_per_byte();
+    job.launch.copy_s_per_byte = hosts.device_s_per_byte();
+    if (fused) job.launch.buffer_s_per_byte = hosts.buffer_s_per_byte();
 }
 
 std::string_view usual_collective(const sim::Topology& topology,
@@ -129,7 +175,8 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
     const std::int32_t per_host = sim::workers_per_machine(topology, replicas);
     const std::string where = fmt::format("{}: at {}/collective", config.file(), config.path());
     const std::vector<sim::GradientBucket> buckets =
-        job.layout ? job.layout->stages.front().buckets : reduced_parts(job);
+        job.layout ? job.layout->stages.front().buckets : parts_on(job, sim::all_reduce_lane);
+    const std::vector<sim::GradientBucket> gathered = parts_on(job, sim::gather_lane);
     if (entry.request.shard != sim::Shard::none && !job.nccl) {
         if (searched || (job.collective != policies::Collective::automatic &&
                          job.collective != policies::Collective::ring)) {
@@ -145,25 +192,13 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
         sim::NcclPlace place = sim::nccl_place(topology, routes, replicas, where);
         place.ring_only = job.nccl_ring_only;
         const bool sums = entry.request.shard == sim::Shard::none;  // and scatters no parts
-        if (sums) entry.why = sim::words_of(place, buckets);
+        if (sums) entry.why = words_of_nccl(place, buckets, gathered);
         job.nccl_place =
             std::make_shared<const sim::NcclRanks>(sim::NcclRanks{replicas, std::move(place)});
         return;
     }
-    if (searched) {
-        job.searched_message = sim::mean_message(buckets);
-        const sim::SearchedDimensions found =
-            sim::search_dimensions(topology, replicas, per_host, job.searched_message, where);
-        sim::choose_dimensions(job, found);
-        entry.searched = true;
-        entry.why = sim::words_of(found);
-    }
-    if (job.collective == policies::Collective::automatic) {
-        const auto priced = sim::price_collectives(topology, replicas, per_host, buckets, where);
-        job.collective = priced.front().algorithm;
-        entry.cheapest = true;
-        entry.why = sim::reason_for(priced);
-    }
+    const ServedRanks ranks{topology, replicas, per_host, where};
+    choose_schedule(ranks, searched, buckets, !gathered.empty(), entry);
     const std::string of_experts = words_of_experts(topology, job);
     if (!of_experts.empty()) entry.why += (entry.why.empty() ? "" : "; ") + of_experts;
     sim::ClusterNetwork network(topology);

@@ -56,14 +56,17 @@ void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model
                             choice, static_cast<int>(job.workers.size()), where);
 }
 
-std::vector<sim::GradientBucket> reduced_parts(const sim::StepJob& job) {
+std::vector<sim::GradientBucket> parts_on(const sim::StepJob& job, std::uint32_t lane) {
     std::vector<sim::GradientBucket> parts;
     for (const sim::GradientBucket& bucket : job.buckets) {
+        if (bucket.legs.empty() && lane == sim::all_reduce_lane) {
+            parts.push_back({bucket.name, bucket.bytes});
+        }
         for (const sim::BucketLeg& leg : bucket.legs) {
-            if (leg.lane == sim::all_reduce_lane) parts.push_back({bucket.name, leg.bytes});
+            if (leg.lane == lane) parts.push_back({bucket.name, leg.bytes});
         }
     }
-    return parts.empty() ? job.buckets : parts;
+    return parts;
 }
 
 }  // namespace ukemi::scenarios

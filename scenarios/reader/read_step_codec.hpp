@@ -15,7 +15,8 @@ sim::StepCodec read_step_codec(ConfigReader& config);
 void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model,
                       StepJobEntry& entry);
 
-// Buckets as they weigh on the all-reduce; as they are, if nothing does.
-std::vector<sim::GradientBucket> reduced_parts(const sim::StepJob& job);
+// What the buckets of a model that is not cut send on a lane (sim/step/codec_plan.hpp); empty, if
+// nothing.
+std::vector<sim::GradientBucket> parts_on(const sim::StepJob& job, std::uint32_t lane);
 
 }  // namespace ukemi::scenarios

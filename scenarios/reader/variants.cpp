@@ -149,6 +149,26 @@ std::span<const records::VariedValue> culprits(std::span<const ConfigOverride> o
     return varied;
 }
 
+// Where a value meets what its section has for another one: how to vary it with the keys beside it.
+std::string beside_it(std::span<const records::VariedValue> blamed, std::string_view complaint) {
+    if (blamed.size() != 1) return {};
+    const std::string& pointer = blamed.front().pointer;
+    const std::size_t end = pointer.rfind('/');
+    const std::string section = pointer.substr(0, end);
+    const std::string at = fmt::format(": at {}", section);
+    const std::size_t found = complaint.find(at);
+    if (section.empty() || found == std::string_view::npos) return {};
+    const std::string_view rest = complaint.substr(found + at.size());  // ": …", or "/key: …"
+    const std::string_view key = rest.substr(0, rest.find(": "));
+    const std::string_view own = std::string_view(pointer).substr(end);
+    const bool deeper = !key.empty() && (key[0] != '/' || key.find('/', 1) != key.npos);
+    const bool unknown =
+        rest.find(fmt::format("unknown key {}", ukemi::quoted(own.substr(1)))) != rest.npos;
+    if (key == own || deeper || unknown) return {};
+    return fmt::format(" (with the keys beside it, {} '{}={{…}},{{…}}' varies it)", option,
+                       section);
+}
+
 }  // namespace
 
 VariedKey parse_varied_key(std::string_view argument) {
@@ -175,9 +195,10 @@ void for_each_variant(std::span<const ConfigOverride> overrides, std::span<const
             if (varied.empty()) throw;
             const auto blamed = culprits(overrides, varied, read, error.what());
             std::vector<std::string> complaints = lines_of(error);
-            if (complaints.size() == 1) throw about_variant(error, blamed);
             for (std::string& one : complaints) {
-                one = fmt::format("{}: {}", place_of(variant_label(blamed)), one);
+                if (one.starts_with(option)) continue;
+                one = fmt::format("{}: {}{}", place_of(variant_label(blamed)), one,
+                                  beside_it(blamed, one));
             }
             throw InputErrors(complaints);
         }

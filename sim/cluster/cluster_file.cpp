@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -19,21 +20,44 @@ namespace {
 
 constexpr std::size_t cluster_bytes_max = std::size_t{16} << 20;
 
+// Keys that only some kinds of network have.
+struct KindKey {
+    std::string_view key;
+    std::string_view kinds;
+    bool (*is_of)(FabricKind kind);
+};
+constexpr bool has_leaves(FabricKind kind) {
+    return kind == FabricKind::leaf_spine || kind == FabricKind::rails;
+}
+constexpr bool has_sides(FabricKind kind) { return kind == FabricKind::torus; }
+constexpr std::array<KindKey, 6> kind_keys = {{
+    {"machines_per_leaf", "leaf_spine or rails", has_leaves},
+    {"spines", "leaf_spine or rails", has_leaves},
+    {"oversubscription", "leaf_spine or rails", has_leaves},
+    {"x", "torus", has_sides},
+    {"y", "torus", has_sides},
+    {"z", "torus", has_sides},
+}};
+
 FabricSpec read_network(ConfigReader& config) {
     FabricSpec fabric;
     const std::string kind = config.one_of("kind", fabric_names);
     for (std::size_t i = 0; i < fabric_names.size(); ++i) {
         if (fabric_names[i] == kind) fabric.kind = static_cast<FabricKind>(i);
     }
+    for (const KindKey& one : kind_keys) {
+        if (one.is_of(fabric.kind) || !config.has(one.key)) continue;
+        config.fail(one.key, fmt::format("goes with the kind {}, found {}", one.kinds, kind));
+    }
     const auto whole = [&](std::string_view key, std::int64_t max, std::int64_t otherwise) {
         return static_cast<std::uint32_t>(config.integer(key, 1, max, otherwise));
     };
-    if (fabric.kind == FabricKind::leaf_spine || fabric.kind == FabricKind::rails) {
+    if (has_leaves(fabric.kind)) {
         fabric.machines_per_leaf = whole("machines_per_leaf", machines_max, 16);
         fabric.spines = whole("spines", 4096, 1);
         fabric.oversubscription = config.number("oversubscription", 1, 1e6, 1);
     }
-    if (fabric.kind == FabricKind::torus) {
+    if (has_sides(fabric.kind)) {
         fabric.sides[0] = whole("x", machines_max, 1);
         fabric.sides[1] = whole("y", machines_max, 1);
         fabric.sides[2] = whole("z", machines_max, 1);

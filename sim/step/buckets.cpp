@@ -64,7 +64,11 @@ std::vector<GradientBucket> gradient_buckets(const ModelProfile& model, const Bu
         for (std::int64_t piece = 0; piece < pieces; ++piece) {
             const Bytes part = rule.kind == BucketKind::chunks ? std::min(left, rule.size) : left;
             left -= part;
-            if (!open) buckets.push_back({tensor.name, {}, 0});
+            if (open) {
+                ++buckets.back().tensors;
+            } else {
+                buckets.push_back({tensor.name, {}, 0});
+            }
             buckets.back().bytes += part;
             buckets.back().ready = std::max(buckets.back().ready, ready[i]);
             open = rule.kind == BucketKind::one ||

@@ -48,6 +48,7 @@ struct GradientBucket {
     std::vector<BucketLeg> legs = {};
     Duration encode = {};
     Duration decode = {};
+    std::int64_t tensors = 1;  // that it is of, whole or in part
 };
 
 inline constexpr std::size_t buckets_max = 100'000;

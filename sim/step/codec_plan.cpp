@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -120,13 +121,24 @@ CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile&
                          fmt::format("expected chunks of a multiple of {} bytes, found {}",
                                      bytes_per_element, rule.size.raw()));
     }
-    if (pieces &&
-        (codec->kind == policies::Codec::power_sgd || codec->kind == policies::Codec::atomo)) {
+    const bool of_matrices =
+        codec->kind == policies::Codec::power_sgd || codec->kind == policies::Codec::atomo;
+    if (pieces && of_matrices) {
         throw InputError(
             where, "",
             fmt::format("{} takes whole tensors, and \"chunks\" cuts them", choice.name));
     }
     const std::vector<kernels::TensorShape> shapes = tensor_shapes(model);
+    if (of_matrices && std::ranges::all_of(shapes, [](const auto& shape) {
+            return std::min(shape.rows, shape.columns) == 1;
+        })) {
+        throw InputError(
+            where, "",
+            fmt::format("{} makes tensors of two dimensions smaller, and {} has none that are "
+                        "known: expected a model by its \"layers\", a \"transformer\" or a "
+                        "shipped one",
+                        choice.name, model.name));
+    }
     std::size_t tensor = model.tensors.size();
     CodedBytes sums;
     for (GradientBucket& bucket : buckets) {

@@ -49,7 +49,8 @@ struct CodedBytes {
     CodecKernels kernels;  // where no rates are given
 };
 // Gives buckets, which gradient_buckets() made of this model and rule, their legs and costs.
-// InputError(WHERE …) if the codec, which must exist, cannot take pieces of tensors.
+// InputError(WHERE …) if the codec, which must exist, cannot take pieces of tensors, or takes
+// matrices and the model has none.
 CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile& model,
                           const BucketRule& rule, std::int64_t bytes_per_element,
                           const StepCodec& choice, int ranks, std::string_view where);

@@ -88,7 +88,12 @@ void GradientSender::start(BucketLauncher::Message launched, Instant now) {
     const std::uint32_t number = message_count_++;
     Message& message = messages_[number];
     message.legs = legs_of(buckets_, launched.buckets);
-    for (const std::uint32_t bucket : launched.buckets) message.decode += buckets_[bucket].decode;
+    std::int64_t tensors = 0;
+    for (const std::uint32_t bucket : launched.buckets) {
+        message.decode += buckets_[bucket].decode;
+        tensors += buckets_[bucket].tensors;
+    }
+    message.copy_s_per_byte = rule_.copy_s_per_byte + (tensors > 1 ? rule_.buffer_s_per_byte : 0);
     Bytes sent;
     for (const BucketLeg& leg : message.legs) sent += leg.bytes;
     message.note = {buckets_[launched.buckets.front()].name,
@@ -107,7 +112,7 @@ void GradientSender::start_leg(std::uint32_t number, Instant now) {
     const GradientLane& lane = lanes_[leg.lane];
     INVARIANT(!lane.empty());
     message.flights = lane.size();
-    const double copies_s = static_cast<double>(leg.bytes.raw()) * rule_.copy_s_per_byte;
+    const double copies_s = static_cast<double>(leg.bytes.raw()) * message.copy_s_per_byte;
     const Instant begin = now + rule_.overhead + seconds(copies_s);
     for (const PlacedCollective& one : lane) {
         host_.send(owner_, one, leg.bytes, begin, tokens_ + number);

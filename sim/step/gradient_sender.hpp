@@ -39,6 +39,7 @@ private:
         std::size_t leg = 0;
         std::size_t flights = 0;  // collectives of this leg that are on their way
         Duration decode;
+        double copy_s_per_byte = 0;
         SentMessage note;
     };
     static constexpr std::uint64_t launcher_token = 0xffffffff;

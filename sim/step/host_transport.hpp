@@ -1,6 +1,7 @@
 // host_transport.hpp — collectives that go through host memory, as MPI over TCP has them.
 //
-// A gradient is copied from the device into a buffer of the host and back; between ranks it goes
+// A gradient is copied from the device to the host and back, and where several travel together
+// through a buffer, too (LaunchRule); between ranks it goes
 // from socket to socket, over connections that carry less than the wire, and one thread of each
 // rank adds up half of what arrives in an all-reduce, a part after it has come. So a connection
 // moves 1/(1/connection + 1/(2 sum)), within a machine 1/(1/memory + 1/(2 sum)). Of what goes to a
@@ -24,14 +25,13 @@ struct HostTransport {
     double connection = 0.625e9;
     // One thread on a virtual AMD EPYC, 32 MiB from memory, g++ -O2: copies 12, sums 13.6 GB/s.
     double memory = 12e9;  // from rank to rank of a machine
-    double buffer = 12e9;  // into and out of the buffer that tensors travel in together
+    double buffer = 12e9;  // into and out of the buffer that several tensors travel in
     double sum = 13.6e9;
     double device = 12e9;          // to and from the GPU: NCCL's topo.h, PCIe 3 x16
     std::int32_t round_trips = 1;  // before each transfer: a rendezvous
 
-    // From the GPU and onto it again; through the buffer, too.
-    double device_s_per_byte() const { return 2 / device; }
-    double copy_s_per_byte() const { return device_s_per_byte() + 2 / buffer; }
+    double device_s_per_byte() const { return 2 / device; }  // from the GPU and onto it again
+    double buffer_s_per_byte() const { return 2 / buffer; }
     // Of what passes between two ranks.
     double rate(bool within_machine) const {
         return 1 / (1 / (within_machine ? memory : connection) + 0.5 / sum);

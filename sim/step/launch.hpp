@@ -31,7 +31,11 @@ struct LaunchRule {
     // Before each collective moves a byte: 8.4 us is NCCL's for a ring and its Simple protocol
     // (src/graph/tuning.cc, baseLatencies).
     Duration overhead = nanoseconds(8'400);
-    double copy_s_per_byte = 0;  // before that: of a message, all of its copies one after another
+    // Before that: of a message, all of its copies one after another; and those into and out of a
+    // buffer in which several tensors travel (one alone is reduced where it lies: Horovod's
+    // MPIAllreduce).
+    double copy_s_per_byte = 0;
+    double buffer_s_per_byte = 0;
     // coordinated: HOROVOD_CYCLE_TIME and HOROVOD_FUSION_THRESHOLD's defaults.
     Duration cycle = milliseconds(1);
     Bytes fusion = mebibytes(128);

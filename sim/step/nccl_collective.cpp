@@ -47,6 +47,11 @@ PhasedCollective phase_of(const std::vector<std::vector<std::int32_t>>& orders, 
     return {"nccl", static_cast<std::int32_t>(ranks), {std::move(phase)}};
 }
 
+// Of gathers and scatters, bytes are those of one rank's part.
+Bytes buffer_of(const NcclPlace& place, NcclCollective collective, Bytes bytes) {
+    return collective == NcclCollective::all_reduce ? bytes : std::int64_t{place.ranks()} * bytes;
+}
+
 }  // namespace
 
 NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
@@ -77,22 +82,23 @@ NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
 }
 
 RunId NcclRun::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
-    const bool whole = collective_ == NcclCollective::all_reduce;
-    const Bytes buffer = whole ? bytes : std::int64_t{place_.ranks()} * bytes;
+    const Bytes buffer = buffer_of(place_, collective_, bytes);
     const NcclChoice choice = nccl_choice(place_, buffer, collective_);
     const double seconds = nccl_seconds(place_, choice, buffer, collective_);
     const double moved = std::max(0.0, seconds - latency_s_) * rate_;
     return network.runs().start(plan_, Bytes::of(round_nearest(moved)), at);
 }
 
-std::string words_of(const NcclPlace& place, std::span<const GradientBucket> buckets) {
+std::string words_of(const NcclPlace& place, NcclCollective collective,
+                     std::span<const GradientBucket> all) {
     struct Messages {
         std::size_t count = 0;
         Bytes largest;
     };
     std::map<std::string, Messages> picked;
-    for (const GradientBucket& bucket : buckets) {
-        Messages& messages = picked[to_string(nccl_choice(place, bucket.bytes))];
+    for (const GradientBucket& bucket : all) {
+        const Bytes buffer = buffer_of(place, collective, bucket.bytes);
+        Messages& messages = picked[to_string(nccl_choice(place, buffer, collective))];
         ++messages.count;
         messages.largest = std::max(messages.largest, bucket.bytes);
     }
@@ -102,7 +108,7 @@ std::string words_of(const NcclPlace& place, std::span<const GradientBucket> buc
                             choice, messages.count, messages.count == 1 ? "" : "s",
                             static_cast<double>(messages.largest.raw()) / 1e6);
     }
-    return fmt::format("{}; {}", text, place.reach);
+    return text;
 }
 
 }  // namespace ukemi::sim

@@ -43,7 +43,9 @@ private:
     double rate_ = 0;       // of the flow on an idle network, bytes a second
 };
 
-// "ring/LL128 for 3 messages up to 2.1 MB, ring/Simple for 5 up to 26.2 MB; NVLink 3 at …"
-std::string words_of(const NcclPlace& place, std::span<const GradientBucket> buckets);
+// What it picks for these messages: "ring/LL128 for 3 messages up to 2.1 MB, ring/Simple for 5 up
+// to 26.2 MB". Their bytes are as of NcclRun::start().
+std::string words_of(const NcclPlace& place, NcclCollective collective,
+                     std::span<const GradientBucket> messages);
 
 }  // namespace ukemi::sim

@@ -65,17 +65,25 @@ TEST_CASE("override: a value that is no JSON is text", "[config]") {
     CHECK(after({"/job=1e400"}) == with(R"("1e400")"));  // then refused where a number is read
 }
 
-TEST_CASE("override: a way through what is missing names what is there", "[config]") {
-    CHECK(after({"/jab/seed=1"}) ==
-          "--set /jab/seed: / has no key \"jab\" (did you mean \"job\"?)");
-    CHECK(after({"/market/bid=1"}) ==
-          "--set /market/bid: / has no key \"market\"; there is job, none, nothing, zones");
-    CHECK(after({"/job/dedline/x=1"}) ==
-          "--set /job/dedline/x: /job has no key \"dedline\" (did you mean \"deadline\"?)");
+TEST_CASE("override: objects on the way to a key are made, and read as if written", "[config]") {
+    const std::string job = R"({"a/b~c":1,"deadline":"72h","seed":7})";
     CHECK(after({"/nothing/a/b=1"}) ==
-          "--set /nothing/a/b: /nothing has no key \"a\"; it is empty");
+          R"({"job":)" + job + R"(,"none":[],"nothing":{"a":{"b":1}},"zones":[{"n":1},{"n":2}]})");
+    CHECK(after({"/nothing/a/b=1", "/nothing/a/c=2", "/zones/1/x/y=3"}) ==
+          R"({"job":)" + job +
+              R"(,"none":[],"nothing":{"a":{"b":1,"c":2}},"zones":[{"n":1},{"n":2,"x":{"y":3}}]})");
+    const std::vector<ConfigOverride> misspelt{parse_override("/jab/seed=1")};
+    ConfigReader root = ConfigReader::from_text(R"({"job": {}})", "s.json", misspelt);
+    root.object_if_present("job");
+    CHECK_THROWS_WITH(root.finish(), "s.json: at /: unknown key \"jab\" (did you mean \"job\"?)");
+}
+
+TEST_CASE("override: there is no way through what is no object", "[config]") {
     CHECK(after({"/job/seed/x=1"}) == "--set /job/seed/x: /job/seed is 7, not an object");
+    CHECK(after({"/job/seed/x/y=1"}) == "--set /job/seed/x/y: /job/seed is 7, not an object");
     CHECK(after({"/job/a~1b~0c/x=1"}) == "--set /job/a~1b~0c/x: /job/a~1b~0c is 1, not an object");
+    CHECK(after({"/job/seed=null", "/job/seed/x=1"}) ==
+          "--set /job/seed/x: /job/seed is null, not an object");
 }
 
 TEST_CASE("override: an element of a list must exist", "[config]") {
@@ -84,6 +92,8 @@ TEST_CASE("override: an element of a list must exist", "[config]") {
               "--set /zones/" + index + ": /zones is a list with elements 0 to 1, found \"" +
                   index + '"');
     }
+    CHECK(after({"/zones/2/n=1"}) ==
+          "--set /zones/2/n: /zones is a list with elements 0 to 1, found \"2\"");
     CHECK(after({"/none/0=1"}) == "--set /none/0: /none is an empty list");
 }
 
@@ -102,6 +112,11 @@ TEST_CASE("override: the value is held to the rules of the document", "[config]"
           "--set /job: at /job/a: key \"b\" appears twice");
     const std::string deep = std::string(63, '[') + std::string(63, ']');
     CHECK(after({"/job=" + deep}) == with(deep));
+    std::string way;
+    for (int i = 0; i < 63; ++i) way += "/a";
+    CHECK(after({"/nothing" + way + "=1"}).find(R"("nothing":{"a":{"a":)") != std::string::npos);
+    CHECK_THAT(after({"/nothing/a" + way + "=1"}),
+               Catch::EndsWith(": expected at most 64 levels of nesting, found 65"));
     CHECK(after({"/job=[" + deep + "]"}).find("at most 64 levels of nesting") != std::string::npos);
     CHECK(after({"/job=\xff"}) == "--set /job: expected UTF-8, found other bytes");
 }

@@ -224,6 +224,34 @@ TEST_CASE("ukemi simulate --search layouts: the step of the winner is that of it
           document.at("layouts").size());
 }
 
+TEST_CASE("layout search: the scenario's own degrees are replaced, not judged", "[layout_search]") {
+    // Each is refused by itself: no tensor group, no pipeline, more memory or heads than there are.
+    for (const char* own : {
+             R"({"sequence_parallel": true})",
+             R"({"sequence_parallel": true, "overlap_tensor": true})",
+             R"({"schedule": "dual_pipe"})",
+             R"({"tensor": 8, "sequence_parallel": true})",
+         }) {
+        CAPTURE(own);
+        std::string text =
+            scenario_text(one_machine, small_model, fmt::format(R"("layout": {})", own).c_str());
+        const std::string one = R"("batch": 2, "accumulation": 1)";
+        text.replace(text.find(one), one.size(), R"("batch": 1, "accumulation": 8)");
+        const analysis::StepDocument document{"small.json", text, {}};
+        CHECK_THROWS_AS(scenarios::step_scenario_from_text(text, "small.json"), InputError);
+        const analysis::LayoutSearch search = analysis::search_layouts(document, {}, 1);
+        CHECK(search.samples == (std::string_view(own).find("8") < 20 ? 8 : 64));
+        CHECK(search.layouts.front().refusal.empty());
+    }
+    // What no layout of one worker can have says nothing.
+    const std::string alone = scenario_text(R"({"machine": "p3.2xlarge", "count": 1})", small_model,
+                                            R"("layout": {"sequence_parallel": true})");
+    const analysis::StepDocument document{"small.json", alone, {}};
+    CHECK_THROWS_WITH(analysis::search_layouts(document, {}, 1),
+                      Catch::Contains("at /job/layout/sequence_parallel: none of the ") &&
+                          Catch::EndsWith(" layouts of 1 workers can have it"));
+}
+
 TEST_CASE("ukemi simulate --search layouts: what it cannot do is said", "[cli][layout_search]") {
     const ScratchFolder scratch;
     const auto complaint = [&](const std::string& text, std::vector<std::string> more = {}) {

@@ -148,7 +148,7 @@ TEST_CASE("ukemi replay: wrong options are complaints about the option", "[cli][
         {{"--set", "job/work=1 h"},
          "--set: expected /json/pointer=VALUE, found \"job/work=1 h\"\n"},
         {{"--set", "/jobs/work=1 h"},
-         "--set /jobs/work: / has no key \"jobs\" (did you mean \"job\"?)\n"},
+         "small.json: at /: unknown key \"jobs\" (did you mean \"job\"?)\n"},
         {{"--set", "/job/work=1"}, "small.json: at /job/work: expected a duration such as"},
         {{"--set", "/limits={\"events_max\": 1}"},
          "on_demand on small, seed 1: run limit reached: events_max of 1"},

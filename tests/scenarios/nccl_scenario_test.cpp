@@ -111,6 +111,26 @@ TEST_CASE("nccl scenario: rings alone, as NCCL before 2.4 had them", "[scenario]
     CHECK(step_s(ring) > step_s(all));
 }
 
+TEST_CASE("nccl scenario: of messages that are gathered it says how they are", "[scenario]") {
+    const auto why = [](const char* codec, const char* collective) {
+        const std::vector<ConfigOverride> set = {{"/job/codec", codec, "--set"},
+                                                 {"/job/collective", collective, "--set"}};
+        return scenarios::step_scenario_from_text(in_one, "n.json", set).jobs.front().why;
+    };
+    CHECK_THAT(why("none", "nccl"), !Catch::Contains("gather"));
+    CHECK_THAT(why("power_sgd:2", "nccl"), !Catch::Contains("gather"));
+    for (const char* codec : {"top_k", "sign"}) {
+        CAPTURE(codec);
+        CHECK_THAT(why(codec, "nccl"), Catch::StartsWith("to gather, ring/") &&
+                                           Catch::Contains(" for 1 message up to ") &&
+                                           !Catch::Contains("tree/"));
+        CHECK(why(codec, "cheapest") ==
+              "messages are gathered in a ring: nothing is added up on the way");
+        CHECK(why(codec, "halving_doubling") == why(codec, "cheapest"));
+        CHECK(why(codec, "dimension_search") == why(codec, "cheapest"));
+    }
+}
+
 TEST_CASE("transport scenario: gradients through the hosts, by the rates that it names",
           "[scenario]") {
     const auto read = [](const std::vector<ConfigOverride>& set) {
@@ -121,7 +141,8 @@ TEST_CASE("transport scenario: gradients through the hosts, by the rates that it
     const sim::StepJob& job = usual.jobs.front().job;
     REQUIRE(job.hosts);
     CHECK(*job.hosts == sim::HostTransport{});
-    CHECK(job.launch.copy_s_per_byte == job.hosts->copy_s_per_byte());
+    CHECK(job.launch.copy_s_per_byte == job.hosts->device_s_per_byte());
+    CHECK(job.launch.buffer_s_per_byte == job.hosts->buffer_s_per_byte());
     const scenarios::StepScenario fast =
         read({{"/job/transport", R"({"connection": "2 GB/s", "sum": "4 GB/s", "round_trips": 0})",
                "--set"}});

@@ -7,8 +7,11 @@
 #include <set>
 #include <sstream>
 
+#include "base/read_file.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reader/step_scenario.hpp"
+#include "scenarios/reader/variants.hpp"
 #include "sim/job/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
@@ -38,6 +41,36 @@ std::vector<std::filesystem::path> shipped_files() {
     }
     std::sort(files.begin(), files.end());
     return files;
+}
+
+// A command in a description: options that follow each other, up to a word that is none.
+struct Invitation {
+    std::string text;
+    std::vector<ConfigOverride> set;
+    std::vector<scenarios::VariedKey> varied;
+};
+std::vector<Invitation> invitations_in(const std::string& description) {
+    std::vector<Invitation> found;
+    std::istringstream words(description);
+    bool goes_on = false;  // the last word was an option's, and ended no sentence
+    for (std::string word; words >> word;) {
+        if (word.starts_with('(')) word.erase(0, 1);
+        if (word != "--set" && word != "--vary") {
+            goes_on = false;
+            continue;
+        }
+        if (!goes_on) found.emplace_back();
+        Invitation& one = found.back();
+        std::string key;
+        words >> key;
+        const std::size_t end = key.find_last_not_of(".,;:)") + 1;
+        goes_on = end == key.size();
+        key.resize(end);
+        one.text += word + ' ' + key + ' ';
+        if (word == "--set") one.set.push_back(parse_override(key));
+        if (word == "--vary") one.varied.push_back(scenarios::parse_varied_key(key));
+    }
+    return found;
 }
 
 // The policies that a log of decisions has turning a knob.
@@ -92,6 +125,23 @@ TEST_CASE("shipped scenario: read back from its resolved text, each says the sam
             CHECK(second.policies[i].label() == first.policies[i].label());
         }
     }
+}
+
+TEST_CASE("shipped scenario: what the description of steps invites to works as typed",
+          "[scenario]") {
+    std::size_t invited = 0;
+    for (const auto& file : json_files(scenario_folder / "steps")) {
+        const auto document = nlohmann::json::parse(read_file(file), nullptr, true, true);
+        for (const Invitation& one :
+             invitations_in(document.at("description").get<std::string>())) {
+            CAPTURE(file, one.text);
+            ++invited;
+            CHECK_NOTHROW(scenarios::for_each_variant(
+                one.set, one.varied,
+                [&](auto overrides, auto) { scenarios::read_step_scenario(file, overrides); }));
+        }
+    }
+    CHECK(invited >= 18);
 }
 
 TEST_CASE("shipped scenario: every policy turns its knob in one of them", "[scenario]") {

@@ -3,6 +3,7 @@
 
 #include "base/unit_text.hpp"
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reader/step_scenario.hpp"
 #include "scenarios/reader/variants.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/scratch_folder.hpp"
@@ -113,6 +114,55 @@ TEST_CASE("variants: any key can vary, and values are JSON or else text", "[vari
     CHECK(over[1].job.instances_max == 3);
 }
 
+TEST_CASE("variants: a key may lie in a section that the document lacks", "[variants]") {
+    const auto variants = variants_of({"/job/checkpoint/cost=1 min,2 min"});
+    REQUIRE(variants.size() == 2);
+    CHECK(variants[1].resolved.find("\"cost\": \"2 min\"") != std::string::npos);
+    CHECK(variants[1].resolved ==
+          variants_of({R"(/job/checkpoint={"cost": "2 min"})"})[0].resolved);
+    CHECK_THAT(complaint_about({"/job/checkpiont/cost=1 min"}),
+               Catch::Contains("at /job: unknown key \"checkpiont\" (did you mean "
+                               "\"checkpoint\"?)"));
+}
+
+TEST_CASE("variants: where a kind meets another one's keys, all of the section can vary",
+          "[variants]") {
+    const auto read = [](const Texts& arguments) {
+        std::vector<scenarios::VariedKey> keys;
+        for (const std::string& one : arguments) keys.push_back(scenarios::parse_varied_key(one));
+        scenarios::for_each_variant({}, keys, [](auto overrides, auto) {
+            scenarios::step_scenario_from_text(
+                R"({"name": "s", "seed": 1,
+                    "cluster": {"machine": "p3.2xlarge", "count": 4,
+                                "network": {"kind": "leaf_spine", "spines": 2}},
+                    "job": {"model": "resnet50", "batch": 8,
+                            "buckets": {"rule": "filled", "size": "1 MiB"},
+                            "variable_update": "parameter_server", "servers": {"count": 1}}})",
+                "s.json", overrides);
+        });
+    };
+    CHECK_THROWS_WITH(read({"/cluster/network/kind=single_switch"}),
+                      "--vary /cluster/network/kind=single_switch: s.json: at "
+                      "/cluster/network/spines: goes with the kind leaf_spine or rails, found "
+                      "single_switch (with the keys beside it, --vary "
+                      "'/cluster/network={…},{…}' varies it)");
+    CHECK_NOTHROW(
+        read({R"(/cluster/network={"kind": "single_switch"},{"kind": "rails", "spines": 2})"}));
+    CHECK_THROWS_WITH(
+        read({"/job/variable_update=horovod"}),
+        Catch::Contains("at /job/servers: horovod has no servers") &&
+            Catch::EndsWith(" (with the keys beside it, --vary '/job={…},{…}' varies it)"));
+    CHECK_NOTHROW(
+        read({R"(/job={"model": "resnet50", "batch": 8, "variable_update": "horovod"},)"
+              R"({"model": "resnet50", "batch": 8, "variable_update": "parameter_server"})"}));
+    CHECK_THROWS_WITH(read({"/job/buckets/rule=one"}),
+                      Catch::EndsWith("at /job/buckets: unknown key \"size\" (with the keys "
+                                      "beside it, --vary '/job/buckets={…},{…}' varies it)"));
+    // A value that no such key may have, and a key that there is not.
+    CHECK_THROWS_WITH(read({"/job/batch=none"}), !Catch::Contains("beside it"));
+    CHECK_THROWS_WITH(read({"/job/bacth=3"}), !Catch::Contains("beside it"));
+}
+
 TEST_CASE("variants: a bad value is named with its pointer before anything runs", "[variants]") {
     CHECK_THAT(
         complaint_about({"/job/deadline=12h,soon"}),
@@ -125,8 +175,8 @@ TEST_CASE("variants: a bad value is named with its pointer before anything runs"
                    {R"(/cluster={"count_max": 2},{"count_max": 8})", "/cluster/count_min=1,4"}),
                Catch::StartsWith("--vary /cluster={\"count_max\": 2}, /cluster/count_min=4: "));
     CHECK_THAT(complaint_about({"/jobs/deadline=1h,2h"}),
-               Catch::Equals("--vary /jobs/deadline: / has no key \"jobs\" (did you mean "
-                             "\"job\"?)"));
+               Catch::Equals("--vary /jobs/deadline=1h: small.json: at /: unknown key \"jobs\" "
+                             "(did you mean \"job\"?)"));
     CHECK_THAT(complaint_about({"/job/dedline=1h,2h"}),
                Catch::StartsWith("--vary /job/dedline=1h: small.json: at /job: unknown key"));
 }

@@ -36,7 +36,8 @@ TEST_CASE("host transport: a connection and one thread's sum come one after the 
     const sim::HostTransport hosts;
     CHECK(hosts.rate(false) == Approx(1 / (1 / 0.625e9 + 0.5 / 13.6e9)));
     CHECK(hosts.rate(true) == Approx(1 / (1 / 12e9 + 0.5 / 13.6e9)));
-    CHECK(hosts.copy_s_per_byte() == Approx(4 / 12e9));
+    CHECK(hosts.device_s_per_byte() == Approx(2 / 12e9));
+    CHECK(hosts.buffer_s_per_byte() == Approx(2 / 12e9));
 }
 
 TEST_CASE("host transport: a ring over machines goes at the pace of a connection", "[step]") {
@@ -86,6 +87,32 @@ TEST_CASE("host transport: copies come before each message", "[step]") {
         return to_seconds(result.front().steps.front().end - Instant{});
     };
     CHECK(step(1e-9) - step(0) == Approx(static_cast<double>(size.raw()) * 1e-9).epsilon(1e-6));
+}
+
+TEST_CASE("host transport: only several tensors in a message go through the buffer", "[step]") {
+    const sim::Topology topology = sim::build_cluster("NC6", 2);
+    const auto step = [&](std::int64_t tensors, sim::LaunchKind kind, double through_buffer) {
+        sim::StepJob job;
+        job.name = "one";
+        job.workers = topology.workers();
+        job.compute.assign(2, milliseconds(10));
+        job.buckets = {{"first", size}, {"last", size}};
+        for (sim::GradientBucket& bucket : job.buckets) bucket.tensors = tensors;
+        job.per_host = 1;
+        job.hosts = sim::HostTransport{};
+        job.launch.kind = kind;
+        job.launch.buffer_s_per_byte = through_buffer;
+        const auto result = sim::run_steps(topology, std::span(&job, 1), {}, {});
+        return to_seconds(result.front().steps.front().end - Instant{});
+    };
+    const auto buffer_s = [&](std::int64_t tensors, sim::LaunchKind kind) {
+        return step(tensors, kind, 1e-9) - step(tensors, kind, 0);
+    };
+    const double both_s = 2 * static_cast<double>(size.raw()) * 1e-9;
+    CHECK(buffer_s(1, sim::LaunchKind::in_order) == 0);
+    CHECK(buffer_s(1, sim::LaunchKind::by_name) == 0);
+    CHECK(buffer_s(3, sim::LaunchKind::in_order) == Approx(both_s).epsilon(1e-6));
+    CHECK(buffer_s(1, sim::LaunchKind::coordinated) == Approx(both_s).epsilon(1e-6));
 }
 
 }  // namespace ukemi
