@@ -58,7 +58,7 @@ TEST_CASE("ukemi schedule: seeds in which nobody is done are in no mean of times
     }
 }
 
-TEST_CASE("ukemi schedule: machines that never come end the wait, whoever decides", "[cli][jobs]") {
+TEST_CASE("ukemi schedule: machines that never come end the wait", "[cli][jobs]") {
     const ScratchFolder scratch;
     write_file(scratch.path() / "none.csv", "t_s,instances\n0,0\n3600,0\n");
     write_file(scratch.path() / "one.csv", "t_s,instances\n0,1\n3600,1\n");
