@@ -153,7 +153,7 @@ void read_hindrances(ConfigReader& config, sim::StepJob& job) {
     }
 }
 
-void take_workers(ConfigReader& config, std::span<const sim::DeviceId> left, sim::StepJob& job) {
+void take_workers(ConfigReader& config, std::vector<sim::DeviceId>& left, sim::StepJob& job) {
     const auto most = static_cast<std::int64_t>(left.size());
     if (most == 0) config.fail("workers", "no worker of the cluster is left for this job");
     constexpr std::int64_t any = 1 << 20;
@@ -165,6 +165,7 @@ void take_workers(ConfigReader& config, std::span<const sim::DeviceId> left, sim
                                 most, count));
     }
     job.workers.assign(left.begin(), left.begin() + count);
+    left.erase(left.begin(), left.begin() + count);
 }
 
 std::string_view gpu_of(const ConfigReader& config, const sim::Topology& topology,
@@ -451,7 +452,7 @@ void check_length(const ConfigReader& config, const sim::StepJob& job) {
 }  // namespace
 
 StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, MemoryCheck check,
-                           std::span<const sim::DeviceId>& left) {
+                           WorkersLeft& left) {
     StepJobEntry entry;
     sim::StepJob& job = entry.job;
     job.batch = config.integer("batch", 1, 1'000'000);
@@ -464,8 +465,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     const ServerRequest servers = read_variable_update(config, topology, left);
     const ModeDefaults defaults = defaults_of(servers.update);
     expect_sums(config, servers.update);
-    take_workers(config, left, job);
-    left = left.subspan(job.workers.size());
+    take_workers(config, left.workers, job);
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
     entry.codec = read_step_codec(config);
     MemoryKind memory = read_memory_kind(config);
