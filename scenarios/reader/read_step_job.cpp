@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
+#include "base/key_notes.hpp"
 #include "base/old_forms.hpp"
 #include "scenarios/reader/read_collective.hpp"
 #include "scenarios/reader/read_compute.hpp"
@@ -20,6 +22,7 @@
 #include "sim/cluster/model_profile.hpp"
 #include "sim/step/layer_times.hpp"
 #include "sim/step/monitor_time.hpp"
+#include "sim/step/placed_collective.hpp"
 
 namespace ukemi::scenarios {
 
@@ -166,6 +169,30 @@ void take_workers(ConfigReader& config, std::vector<sim::DeviceId>& left, sim::S
     }
     job.workers.assign(left.begin(), left.begin() + count);
     left.erase(left.begin(), left.begin() + count);
+}
+
+// Whether the order of ranks is the scenario's, and not the machines': a layout's places, and a
+// schedule by name that knows no machines.
+bool keeps_order(ConfigReader& config) {
+    if (config.has("layout")) return true;
+    if (!config.has("collective") || KeyExplorer::of(config.file()) != nullptr) return false;
+    const std::string name = config.text("collective");
+    const auto named = std::ranges::find(policies::collective_names(), name);
+    if (named == policies::collective_names().end()) return false;
+    const auto which =
+        static_cast<policies::Collective>(named - policies::collective_names().begin());
+    return which != policies::Collective::automatic && !sim::goes_by_machine(which);
+}
+
+// Those of a machine one after another, machines in the order of their first workers.
+void stand_by_machine(const sim::Topology& topology, std::vector<sim::DeviceId>& workers) {
+    std::map<sim::MachineId, std::size_t> first;
+    for (const sim::DeviceId worker : workers) {
+        first.try_emplace(topology.device(worker).machine, first.size());
+    }
+    std::ranges::stable_sort(workers, {}, [&](sim::DeviceId worker) {
+        return first.at(topology.device(worker).machine);
+    });
 }
 
 std::string_view gpu_of(const ConfigReader& config, const sim::Topology& topology,
@@ -466,6 +493,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     const ModeDefaults defaults = defaults_of(servers.update);
     expect_sums(config, servers.update);
     take_workers(config, left.workers, job);
+    if (!keeps_order(config)) stand_by_machine(topology, job.workers);
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
     entry.codec = read_step_codec(config);
     MemoryKind memory = read_memory_kind(config);

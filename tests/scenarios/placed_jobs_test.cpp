@@ -85,4 +85,35 @@ TEST_CASE("separate servers: machines with workers of others are none", "[scenar
     CHECK(listed.jobs[1].job.workers.size() == 13);
 }
 
+TEST_CASE("workers stand by machine, unless the order of ranks has a meaning", "[scenario]") {
+    const auto job = [](std::string_view machines, std::string_view keys) {
+        return fmt::format(
+            R"({{"model": "resnet50", "batch": 32, "machines": {}, "steps": 3{}{}}})", machines,
+            keys.empty() ? "" : ", ", keys);
+    };
+    const auto step_of = [&](std::string_view machines, std::string_view keys) {
+        const auto scenario = jobs_on("dgx_h100", 2, {job(machines, keys)});
+        const sim::StepJob& one = scenario.jobs[0].job;
+        return sim::run_steps(scenario.topology, std::span(&one, 1), {}, {1, 0})[0]
+            .steps.back()
+            .end;
+    };
+    constexpr std::string_view together = "[0, 0, 0, 0, 1, 1, 1, 1]";
+    for (const std::string_view keys :
+         {"", R"("collective": "nccl")", R"("collective": "cheapest")",
+          R"("collective": "hierarchical")", R"("collective": "dimension_search")"}) {
+        CAPTURE(keys);
+        CHECK(step_of(together, keys) == step_of("[0, 1, 0, 1, 0, 1, 0, 1]", keys));
+        CHECK(step_of(together, keys) == step_of("[0, 0, 1, 1, 1, 1, 0, 0]", keys));
+    }
+    const auto placed = [&](std::string_view keys) {
+        const auto scenario = jobs_on("dgx_h100", 2, {job("[1, 0, 1, 0]", keys)});
+        return machines_of(scenario, scenario.jobs[0].job.workers);
+    };
+    CHECK(placed("") == Machines{1, 1, 0, 0});
+    CHECK(placed(R"("collective": "ring")") == Machines{1, 0, 1, 0});
+    CHECK(placed(R"("collective": "double_binary_tree")") == Machines{1, 0, 1, 0});
+    CHECK(placed(R"("layout": {"data": 4, "shard": "optimiser"})") == Machines{1, 0, 1, 0});
+}
+
 }  // namespace ukemi
