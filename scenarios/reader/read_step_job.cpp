@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
+#include "base/key_notes.hpp"
 #include "base/old_forms.hpp"
 #include "scenarios/reader/read_collective.hpp"
 #include "scenarios/reader/read_compute.hpp"
@@ -20,6 +22,7 @@
 #include "sim/cluster/model_profile.hpp"
 #include "sim/step/layer_times.hpp"
 #include "sim/step/monitor_time.hpp"
+#include "sim/step/placed_collective.hpp"
 
 namespace ukemi::scenarios {
 
@@ -153,7 +156,7 @@ void read_hindrances(ConfigReader& config, sim::StepJob& job) {
     }
 }
 
-void take_workers(ConfigReader& config, std::span<const sim::DeviceId> left, sim::StepJob& job) {
+void take_workers(ConfigReader& config, std::vector<sim::DeviceId>& left, sim::StepJob& job) {
     const auto most = static_cast<std::int64_t>(left.size());
     if (most == 0) config.fail("workers", "no worker of the cluster is left for this job");
     constexpr std::int64_t any = 1 << 20;
@@ -165,6 +168,31 @@ void take_workers(ConfigReader& config, std::span<const sim::DeviceId> left, sim
                                 most, count));
     }
     job.workers.assign(left.begin(), left.begin() + count);
+    left.erase(left.begin(), left.begin() + count);
+}
+
+// Whether the order of ranks is the scenario's, and not the machines': a layout's places, and a
+// schedule by name that knows no machines.
+bool keeps_order(ConfigReader& config) {
+    if (config.has("layout")) return true;
+    if (!config.has("collective") || KeyExplorer::of(config.file()) != nullptr) return false;
+    const std::string name = config.text("collective");
+    const auto named = std::ranges::find(policies::collective_names(), name);
+    if (named == policies::collective_names().end()) return false;
+    const auto which =
+        static_cast<policies::Collective>(named - policies::collective_names().begin());
+    return which != policies::Collective::automatic && !sim::goes_by_machine(which);
+}
+
+// Those of a machine one after another, machines in the order of their first workers.
+void stand_by_machine(const sim::Topology& topology, std::vector<sim::DeviceId>& workers) {
+    std::map<sim::MachineId, std::size_t> first;
+    for (const sim::DeviceId worker : workers) {
+        first.try_emplace(topology.device(worker).machine, first.size());
+    }
+    std::ranges::stable_sort(workers, {}, [&](sim::DeviceId worker) {
+        return first.at(topology.device(worker).machine);
+    });
 }
 
 std::string_view gpu_of(const ConfigReader& config, const sim::Topology& topology,
@@ -451,7 +479,7 @@ void check_length(const ConfigReader& config, const sim::StepJob& job) {
 }  // namespace
 
 StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, MemoryCheck check,
-                           std::span<const sim::DeviceId>& left) {
+                           WorkersLeft& left) {
     StepJobEntry entry;
     sim::StepJob& job = entry.job;
     job.batch = config.integer("batch", 1, 1'000'000);
@@ -464,8 +492,8 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     const ServerRequest servers = read_variable_update(config, topology, left);
     const ModeDefaults defaults = defaults_of(servers.update);
     expect_sums(config, servers.update);
-    take_workers(config, left, job);
-    left = left.subspan(job.workers.size());
+    take_workers(config, left.workers, job);
+    if (!keeps_order(config)) stand_by_machine(topology, job.workers);
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
     entry.codec = read_step_codec(config);
     MemoryKind memory = read_memory_kind(config);

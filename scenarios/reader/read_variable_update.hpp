@@ -16,10 +16,17 @@ struct ServerRequest {
     std::vector<sim::DeviceId> separate;  // servers on machines of their own
 };
 
-// "variable_update" and "servers". Servers on machines of their own take the last machines that are
-// `left`, which then is without them.
+// Workers that a job may have, in order.
+struct WorkersLeft {
+    std::vector<sim::DeviceId> workers;
+    std::vector<sim::MachineId> shared;  // machines of other jobs' workers
+    bool placed = false;                 // the scenario names the machine of each
+};
+
+// "variable_update" and "servers". Servers on machines of their own take the last machines of
+// `left` that are nobody else's; then it is without them.
 ServerRequest read_variable_update(ConfigReader& job, const sim::Topology& topology,
-                                   std::span<const sim::DeviceId>& left);
+                                   WorkersLeft& left);
 
 // Where the servers of these workers run: the separate ones, or the first sockets of the workers'
 // machines.

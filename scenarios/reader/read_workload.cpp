@@ -159,7 +159,7 @@ void count_times(sim::StepJob& job, StepJobEntry& entry, const ConfigReader& con
 
 StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topology,
                                std::span<const std::int32_t> grid,
-                               std::span<const sim::DeviceId>& left) {
+                               std::vector<sim::DeviceId>& left) {
     StepJobEntry entry;
     sim::StepJob& job = entry.job;
     const std::string name = config.text("workload");
@@ -171,7 +171,7 @@ StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topolog
     if (most == 0) config.fail("workers", "no worker of the cluster is left for this job");
     const std::int64_t ranks = config.integer("workers", 1, most, most);
     job.workers.assign(left.begin(), left.begin() + ranks);
-    left = left.subspan(job.workers.size());
+    left.erase(left.begin(), left.begin() + ranks);
     job.steps = config.integer("steps", 1, steps_most, 1);
     const std::string_view usual = usual_collective(topology, job.workers, "ring");
     const std::string system_file = config.text("system", "");

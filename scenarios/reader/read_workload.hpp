@@ -21,6 +21,6 @@ namespace ukemi::scenarios {
 // Takes its workers from those that are `left`.
 StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topology,
                                std::span<const std::int32_t> grid,
-                               std::span<const sim::DeviceId>& left);
+                               std::vector<sim::DeviceId>& left);
 
 }  // namespace ukemi::scenarios

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "base/complaint_list.hpp"
 #include "base/key_notes.hpp"
@@ -21,27 +22,45 @@ namespace ukemi::scenarios {
 
 namespace {
 
-// "machines" of a job, a number for each of its workers: these come to the front of what is left.
-std::size_t place_workers(ConfigReader& section, const sim::Topology& topology,
-                          std::span<sim::DeviceId> left) {
+// "machines" of a job, a number for each of its workers, which are some of those that are left.
+std::vector<sim::DeviceId> placed_workers(ConfigReader& section, const sim::Topology& topology,
+                                          std::vector<sim::DeviceId> left) {
     constexpr double machines_most = 65'536;
-    std::size_t placed = 0;
+    std::ptrdiff_t placed = 0;
     for (const double number : section.numbers("machines", 0, machines_most)) {
         const auto machine = static_cast<sim::MachineId>(round_nearest(number));
         const auto worker = std::ranges::find(
-            left.subspan(placed), machine,
+            left.begin() + placed, left.end(), machine,
             [&](sim::DeviceId device) { return topology.device(device).machine; });
-        if (KeyExplorer::of(section.file()) != nullptr) return left.size();
+        if (KeyExplorer::of(section.file()) != nullptr) return left;
         if (number != static_cast<double>(round_nearest(number)) || worker == left.end()) {
             section.fail("machines", fmt::format("expected numbers of machines, as often as they "
                                                  "have workers that no other job has; found {}",
                                                  number));
         }
-        std::ranges::rotate(left.begin() + static_cast<std::ptrdiff_t>(placed++), worker,
-                            worker + 1);
+        std::rotate(left.begin() + placed++, worker, worker + 1);
     }
     if (placed == 0) section.fail("machines", "expected at least one");
-    return placed;
+    left.resize(static_cast<std::size_t>(placed));
+    return left;
+}
+
+// Those that no later job may have: a job's workers, and all of machines that are its servers
+// alone.
+void take_from(std::vector<sim::DeviceId>& left, const sim::Topology& topology,
+               const sim::StepJob& job, std::vector<sim::MachineId>& shared) {
+    const auto machine_of = [&](sim::DeviceId device) { return topology.device(device).machine; };
+    const std::set<sim::DeviceId> workers(job.workers.begin(), job.workers.end());
+    std::set<sim::MachineId> machines;
+    for (const sim::DeviceId worker : workers) machines.insert(machine_of(worker));
+    std::set<sim::MachineId> servers;
+    for (const sim::DeviceId server : job.servers) {
+        if (!machines.contains(machine_of(server))) servers.insert(machine_of(server));
+    }
+    std::erase_if(left, [&](sim::DeviceId device) {
+        return workers.contains(device) || servers.contains(machine_of(device));
+    });
+    shared.insert(shared.end(), machines.begin(), machines.end());
 }
 
 void read_jobs(ConfigReader& root, MemoryCheck memory, std::span<const std::int32_t> grid,
@@ -58,23 +77,23 @@ void read_jobs(ConfigReader& root, MemoryCheck memory, std::span<const std::int3
         sections = root.objects("jobs");
     }
     if (sections.empty()) root.fail("jobs", "expected at least one job");
-    std::vector<sim::DeviceId> workers = scenario.topology.workers();
-    std::span<sim::DeviceId> left = workers;
+    std::vector<sim::DeviceId> left = scenario.topology.workers();
+    std::vector<sim::MachineId> shared;  // of jobs' workers
     std::int64_t messages = 0;
     for (ConfigReader& section : sections) {
         const bool is_placed = section.has("machines");
-        const std::size_t placed =
-            is_placed ? place_workers(section, scenario.topology, left) : left.size();
-        std::span<const sim::DeviceId> own = left.first(placed);
+        WorkersLeft own{is_placed ? placed_workers(section, scenario.topology, left) : left, shared,
+                        is_placed};
+        const std::size_t placed = own.workers.size();
         StepJobEntry entry = section.has("workload")
-                                 ? read_workload_job(section, scenario.topology, grid, own)
+                                 ? read_workload_job(section, scenario.topology, grid, own.workers)
                                  : read_step_job(section, scenario.topology, memory, own);
-        if (is_placed && !own.empty()) {
+        if (is_placed && !own.workers.empty()) {
             section.fail("machines", fmt::format("expected one for each of the {} workers, found "
                                                  "{}",
-                                                 placed - own.size(), placed));
+                                                 placed - own.workers.size(), placed));
         }
-        left = left.subspan(placed - own.size());
+        take_from(left, scenario.topology, entry.job, shared);
         const bool twice = std::ranges::any_of(scenario.jobs, [&](const StepJobEntry& other) {
             return other.job.name == entry.job.name;
         });

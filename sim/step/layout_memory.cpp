@@ -91,17 +91,25 @@ MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges
                    const MemoryRule& rule) {
     std::int64_t all = 0;
     std::int64_t of_experts = 0;
-    std::int64_t largest = 0;  // unit
+    // Of what is not divided, since one rank holds it alone, nothing is ever brought together.
+    const bool divides_experts = request.expert_adders() > 1;
+    const bool divides_rest = request.holders() > 1;
+    std::int64_t divided = 0;
+    std::int64_t largest = 0;  // unit of what is divided
     for (const LayerRange& range : ranges) {
         for (const LayerRange& unit : layer_units(model, range)) {
             const std::int64_t held = pieces.parameters(unit);
             all += held;
-            of_experts += pieces.parameters(unit, TensorSums::by_some);
-            largest = std::max(largest, held);
+            const std::int64_t experts = pieces.parameters(unit, TensorSums::by_some);
+            of_experts += experts;
+            const std::int64_t gathered =
+                (divides_experts ? experts : 0) + (divides_rest ? held - experts : 0);
+            divided += gathered;
+            largest = std::max(largest, gathered);
         }
     }
     const bool shards = request.shard != Shard::none;
-    const bool divides = shards && std::max(request.holders(), request.expert_adders()) > 1;
+    const bool divides = shards && (divides_experts || divides_rest);
     const auto part_of = [&](std::int64_t whole, std::int64_t ranks) {
         return shards ? (whole + ranks - 1) / ranks : whole;
     };
@@ -111,7 +119,7 @@ MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges
     MemoryNeed need{all * value, all * value, rule.bytes_a_state * bytes(part), {}, rule.reserve};
     if (divides && request.shard != Shard::optimiser) need.gradients = (part + largest) * value;
     if (divides && request.shard == Shard::parameters) {
-        const std::int64_t whole = std::min((request.prefetch + 1) * largest, all);
+        const std::int64_t whole = std::min((request.prefetch + 1) * largest, divided);
         need.weights = (part + whole) * value;
     }
     return need;

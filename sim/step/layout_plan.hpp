@@ -135,7 +135,8 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
 // term where scores are computed again, the first over t, too, with sequence parallelism; 2 s h
 // with recompute, and the whole of one block once. As many micro-batches as the schedule keeps. Of
 // what replicas divide, the n-th part; of divided gradients also those of the largest unit, of
-// divided parameters as many whole units as may be gathered at once.
+// divided parameters as many whole units as may be gathered at once. What one rank holds alone is
+// in no unit: it is there once.
 struct LayoutMemory {
     std::int32_t stage_rank = 0;
     std::int64_t micro_batches_kept = 1;
