@@ -41,6 +41,9 @@ plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFi
     for (const scenarios::VariedKey& key : what.document.varied) {
         about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
     }
+    if (!what.document.varied_from.empty()) {
+        about["varied_from"] = json::parse(what.document.varied_from);
+    }
     if (!what.document.seeds.empty()) about["seeds"] = what.document.seeds;
     if (!what.document.baseline.empty()) about["baseline"] = what.document.baseline;
     if (what.document.full) about["full"] = true;

@@ -267,10 +267,7 @@ std::string simulated_json(std::span<const SimulatedVariant> variants, const std
 std::vector<scenarios::StepScenario> step_variants(StepDocument& document,
                                                    std::span<const ConfigOverride> overrides,
                                                    std::span<const std::string> keys) {
-    if (!keys.empty()) document.varied.clear();
-    for (const std::string& key : keys) {
-        document.varied.push_back(scenarios::parse_varied_key(key));
-    }
+    vary(document, keys, overrides);
     std::vector<scenarios::StepScenario> all;
     scenarios::for_each_variant(overrides, document.varied, [&](auto set, auto varied) {
         all.push_back(scenarios::step_scenario_from_text(document.text, document.file, set));

@@ -29,11 +29,17 @@ StepDocument read_step_document(const fs::path& file, std::string_view command) 
     try {
         // Files that the scenario names lie beside it, wherever its results are.
         document.file = about.at("scenario_file").get<std::string>();
-        document.text = about.at("scenario").dump();
         for (const json& key : about.at("vary")) {
             document.varied.push_back({key.at("pointer").get<std::string>(),
                                        key.at("values").get<std::vector<std::string>>()});
         }
+        // Of the first variant's own scenario, with all defaults, the others cannot be made.
+        if (!document.varied.empty() && !about.contains("varied_from")) {
+            throw InputError(file.string(), "",
+                             "is of an older ukemi, which did not keep what variants are made of: "
+                             "run the scenario with --vary");
+        }
+        document.text = about.at(document.varied.empty() ? "scenario" : "varied_from").dump();
         document.seeds = about.value("seeds", document.seeds);
         document.baseline = about.value("baseline", "");
         document.full = about.value("full", false);
@@ -47,6 +53,17 @@ StepDocument read_step_document(const fs::path& file, std::string_view command) 
         throw InputError(file.string(), "", fmt::format("damaged: {}", error.what()));
     }
     return document;
+}
+
+void vary(StepDocument& document, std::span<const std::string> keys,
+          std::span<const ConfigOverride> overrides) {
+    if (!keys.empty()) document.varied.clear();
+    for (const std::string& key : keys) {
+        document.varied.push_back(scenarios::parse_varied_key(key));
+    }
+    if (document.varied.empty()) return;
+    document.varied_from =
+        ConfigReader::from_text(document.text, document.file.string(), overrides).object_text();
 }
 
 }  // namespace ukemi::analysis

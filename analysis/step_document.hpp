@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,12 +24,19 @@ struct StepDocument {
     std::filesystem::path file;
     std::string text;
     std::vector<scenarios::VariedKey> varied = {};
+    std::string varied_from = {};           // the document with --set, of which variants are made
     std::vector<std::uint64_t> seeds = {};  // empty: the scenario's own
     std::string baseline = {};              // whom others are compared with; empty: nobody
     bool full = false;                      // of a search: every trial is trained to its end, too
     std::optional<LiveInputs> live = {};
 };
+// Of the run.json of variants: with the document that they were made of, as it was given.
 StepDocument read_step_document(const std::filesystem::path& file,
                                 std::string_view command = "simulate");
+
+// With keys that are given ("/json/pointer=VALUE,VALUE…") in place of those that it varies. So that
+// its results can be repeated, a document that varies anything keeps what variants are made of.
+void vary(StepDocument& document, std::span<const std::string> keys,
+          std::span<const ConfigOverride> overrides);
 
 }  // namespace ukemi::analysis

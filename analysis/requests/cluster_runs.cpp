@@ -72,10 +72,7 @@ StepDocument cluster_document(const ClusterRequest& request, std::string_view co
                         "scenario, {}, is simulated without that",
                         command, one_line(document.file.string())));
     }
-    if (!request.variation.varied.empty()) document.varied.clear();
-    for (const std::string& argument : request.variation.varied) {
-        document.varied.push_back(scenarios::parse_varied_key(argument));
-    }
+    vary(document, request.variation.varied, overrides_of(request, document));
     if (!request.seeds.empty()) document.seeds = parse_seeds(request.seeds, "--seeds");
     const bool varies_seed = std::ranges::any_of(
         document.varied, [](const scenarios::VariedKey& key) { return key.pointer == "/seed"; });

@@ -12,7 +12,12 @@ sim::StepCodec read_step_codec(ConfigReader& config) {
     sim::StepCodec choice;
     choice.name = kernels::entry_of(said.codec).name;
     choice.level = said.level;
-    if (choice.name == "none") return choice;
+    if (choice.name == "none") {
+        if (config.has("codec_rates")) {
+            config.fail("codec_rates", "has no effect where \"codec\" is none: leave it out");
+        }
+        return choice;
+    }
     if (auto rates = config.object_if_present("codec_rates")) {
         choice.encode_rate = rates->rate("encode", "operations/s");
         choice.decode_rate = rates->rate("decode", "operations/s");

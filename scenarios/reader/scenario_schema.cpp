@@ -242,6 +242,21 @@ constexpr std::array step_examples = {
         "job": {"model": {"kind": "counted", "parameters": 1000, "tensors": 10,
                           "forward_flops": 1e6}, "batch": 6, "steps": 11},
         "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
+    R"({"name": "g", "seed": 8, "cluster": {"machine": "p3.2xlarge", "count": 4},
+        "cross_traffic": [{"from": 0, "to": 1}],
+        "job": {"model": "resnet50", "batch": 4, "steps": 6, "codec": "fp16"},
+        "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
+    R"({"name": "h", "seed": 9, "cluster": {"machine": "p3.2xlarge", "count": 4},
+        "cross_traffic": [{"from": 0, "to": 1}],
+        "jobs": [{"name": "one", "batch": 5, "workers": 2, "steps": 9, "codec": "fp16",
+                  "model": {"kind": "layers", "input": [3, 8, 8],
+                            "layers": [{"kind": "dense", "outputs": 10}]}}],
+        "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
+    R"({"name": "i", "seed": 10, "cluster": {"machine": "p3.2xlarge", "count": 4},
+        "cross_traffic": [{"from": 0, "to": 1}],
+        "jobs": [{"name": "one", "model": "resnet50", "batch": 4, "workers": 2, "steps": 6,
+                  "variable_update": "parameter_server"}],
+        "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
 };
 
 constexpr std::array schedule_examples = {

@@ -223,4 +223,52 @@ TEST_CASE("ukemi replay --zones: the files of --traces are one market", "[cli][z
     CHECK(alone.err == "ukemi: --zones: expected --traces beside it: the files of the zones\n");
 }
 
+// What a key decides by default is each variant's own in the results' own run, too.
+TEST_CASE("results of variants without a market run again as they were", "[cli][vary]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "steps.json",
+               R"({"name": "steps", "seed": 1, "cluster": {"machine": "p3.2xlarge", "count": 2},
+                   "job": {"model": "resnet50", "batch": 8, "steps": 3}})");
+    write_file(scratch.path() / "shared.json",
+               R"({"name": "shared", "cluster": {"gpus_per_machine": 8},
+                   "jobs": [{"service": "1 h"}, {"service": "2 h", "gpus": 4}],
+                   "schedulers": [{"name": "fifo"}]})");
+    const auto about = [&](const std::string& folder) {
+        return json::parse(text_in(scratch.path() / folder / "run.json"));
+    };
+    const auto expect_again = [&](const std::string& command, const std::string& scenario,
+                                  const std::string& table, std::vector<std::string> options) {
+        CAPTURE(command, options);
+        std::vector<std::string> first = {command, scenario, "--out", "out", "--force"};
+        first.insert(first.end(), options.begin(), options.end());
+        const Ran ran = run_ukemi(scratch.path(), first);
+        INFO(ran.err);
+        REQUIRE(ran.code == 0);
+        REQUIRE(run_ukemi(scratch.path(), {command, "out", "--out", "again", "--force"}).code == 0);
+        CHECK(text_in(scratch.path() / "again" / table) == text_in(scratch.path() / "out" / table));
+        CHECK(about("again").at("results_hash") == about("out").at("results_hash"));
+        // And what is kept of it is the same once more.
+        CHECK(about("again").value("varied_from", json()) ==
+              about("out").value("varied_from", json()));
+    };
+    const auto steps = [&](const std::vector<std::string>& options) {
+        expect_again("simulate", "steps.json", "simulate.csv", options);
+    };
+    steps({});
+    steps({"--vary", "/cluster/count=2,8"});
+    steps({"--vary", "/cluster/machine=p3.2xlarge,dgx_h100"});
+    steps({"--vary", "/job/model=resnet50,vgg16", "--set", "/job/steps=4"});
+    CHECK(about("out").at("varied_from").at("job").at("steps") == 4);
+    steps({"--vary", "/cluster/count=2,4", "--vary", "/job/model=resnet50,bert_base"});
+    expect_again("schedule", "shared.json", "schedule.csv",
+                 {"--vary", "/cluster/gpus_per_machine=8,16", "--schedulers", "srtf"});
+
+    json older = about("out");
+    older.erase("varied_from");
+    write_file(scratch.path() / "older/run.json", older.dump());
+    const Ran refused = run_ukemi(scratch.path(), {"schedule", "older"});
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, Catch::Contains("is of an older ukemi"));
+}
+
 }  // namespace ukemi

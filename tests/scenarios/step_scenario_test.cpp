@@ -343,6 +343,9 @@ TEST_CASE("step scenario: what modes of updating variables cannot have is refuse
     CHECK(complaint(R"("variable_update": "parameter_server", "collective": "ring")") ==
           "small.json: at /job/collective: does not go with parameter_server, which sums on "
           "servers");
+    CHECK(complaint(R"("codec_rates": {"encode": "1e9 operations/s",
+                                       "decode": "1e9 operations/s"})") ==
+          "small.json: at /job/codec_rates: has no effect where \"codec\" is none: leave it out");
     CHECK(complaint(R"("variable_update": "parameter_server", "codec": "fp16")") ==
           "small.json: at /job/codec: fp16 rides all-reduces and all-gathers, and "
           "parameter_server has neither");
