@@ -40,8 +40,9 @@ std::string with_sign(double value) { return (value < 0 ? "" : "+") + rounded(va
 // Differences are shown as so many times what files hold: of hours, seconds.
 std::string pair_line(const PolicyPair& pair, const PairedQuantity& quantity, double times) {
     const bool sure = quantity.difference.clusters > 1;
-    const std::string difference = pair.pairs == 0 ? std::string(nothing_to_show)
-                                                   : with_sign(quantity.difference.mean * times);
+    const std::size_t known = quantity.difference.count;  // pairs in which both have it
+    const std::string difference =
+        known == 0 ? std::string(nothing_to_show) : with_sign(quantity.difference.mean * times);
     const std::string band = sure ? rounded(half_of_interval(quantity.difference) * times, 3) : "";
     std::string ratio(nothing_to_show);
     std::string ratio_band;
@@ -52,7 +53,7 @@ std::string pair_line(const PolicyPair& pair, const PairedQuantity& quantity, do
     }
     return fmt::format("{:<35} {:>10} {:>8} {:>7} {:>13} {:>7} {:>7} {:>5}{}\n",
                        shortened(pair.policy, pair_name_width), difference, band, ratio, ratio_band,
-                       probability_text(quantity.p), probability_text(quantity.p_holm), pair.pairs,
+                       probability_text(quantity.p), probability_text(quantity.p_holm), known,
                        pair.unfinished > 0 ? "!" : "");
 }
 

@@ -66,7 +66,10 @@ public:
     // Of the row that was read last; nothing for another seed's.
     SeenSchedule* of_row() {
         if (first_seed_.empty()) first_seed_ = csv_.field(seed_);
-        if (csv_.field(seed_) != first_seed_) return nullptr;
+        if (csv_.field(seed_) != first_seed_) {
+            several_ = true;
+            return nullptr;
+        }
         std::string name(csv_.field(scheduler_));
         for (std::size_t i = 0; i < seed_; ++i) {  // what was varied stands before it
             name += fmt::format(", {} {}", csv_.header(i), csv_.field(i));
@@ -75,15 +78,22 @@ public:
         return known == all_.end() ? &all_.emplace_back(SeenSchedule{name, {}, {}}) : &*known;
     }
 
+    // What titles say where there are others; empty: there are none.
+    std::string seed_note() const {
+        return several_ ? fmt::format(", of seed {} alone", first_seed_) : std::string();
+    }
+
 private:
     std::vector<SeenSchedule>& all_;
     traces::CsvScanner& csv_;
     std::size_t seed_;
     std::size_t scheduler_;
     std::string first_seed_;
+    bool several_ = false;
 };
 
-void read_jobs_table(const std::filesystem::path& file, std::vector<SeenSchedule>& all) {
+// Returns the note for titles.
+std::string read_jobs_table(const std::filesystem::path& file, std::vector<SeenSchedule>& all) {
     const std::string text = read_file(file);
     traces::CsvScanner csv(text, file.string());
     csv.read_header();
@@ -110,6 +120,7 @@ void read_jobs_table(const std::filesystem::path& file, std::vector<SeenSchedule
             one.gpu_h[i] = real_in(csv, causes[i]) / 3600;
         }
     }
+    return schedules.seed_note();
 }
 
 // "0:4 1:2"
@@ -358,10 +369,11 @@ std::vector<plots::JobHours> job_hours(std::span<const SeenSchedule> all) {
 
 plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
     std::vector<SeenSchedule> all;
-    read_jobs_table(folder / "jobs.csv", all);
+    const std::string of_seed = read_jobs_table(folder / "jobs.csv", all);
     read_spans_table(folder / "spans.csv", all);
     plots::FigureInput input;
     input.completions = completion_times(all);
+    for (plots::SurvivalInput& figure : input.completions) figure.title += of_seed;
     static const std::array quantities{
         SeededQuantity{{.panel = "completion",
                         .axis = "completion time",
@@ -380,13 +392,16 @@ plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
     double gpus = 0;
     for (const std::int32_t one : gpus_of) gpus += one;
     plots::VariationInput queues = queue_lines(all, gpus);
+    queues.title += of_seed;
     if (!queues.lines.empty()) input.queues = {std::move(queues)};
     plots::VariationInput ratios = fairness_lines(all);
+    ratios.title += of_seed;
     if (!ratios.lines.empty()) input.finish_time_ratios = {std::move(ratios)};
     input.job_hours = job_hours(all);
     for (const SeenSchedule& seen : all) {
         auto use = machine_use(seen, gpus_of);
         if (!use) continue;
+        use->title += of_seed;
         const std::size_t number = input.machine_uses.size() + 1;
         use->file_stem = number == 1 ? "gpus_by_job" : fmt::format("gpus_by_job-{}", number);
         input.machine_uses.push_back(std::move(*use));

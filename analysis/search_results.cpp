@@ -379,10 +379,14 @@ plots::FigureInput read_searched(const std::filesystem::path& folder) {
     const std::size_t end = csv.column("end_s");
     const std::size_t metric = csv.column("metric");
     std::string first_seed;
+    bool several_seeds = false;
     std::vector<FoundOverTime> found;
     while (csv.next_row()) {
         if (first_seed.empty()) first_seed = csv.field(seed);
-        if (csv.field(seed) != first_seed) continue;
+        if (csv.field(seed) != first_seed) {
+            several_seeds = true;
+            continue;
+        }
         if (csv.field(end).empty() || csv.field(metric).empty()) continue;  // it was broken off
         std::string name(csv.field(searcher));
         for (std::size_t i = 0; i < seed; ++i) {  // what was varied stands before it
@@ -394,6 +398,7 @@ plots::FigureInput read_searched(const std::filesystem::path& folder) {
     }
     plots::VariationInput figure;
     figure.title = "the best trial so far";
+    if (several_seeds) figure.title += fmt::format(", of seed {} alone", first_seed);
     figure.axis = figure.column = "time";
     figure.hours = true;
     figure.quantities = {{.panel = "metric", .axis = "metric", .column = "metric"}};

@@ -40,13 +40,17 @@ std::vector<std::pair<std::string, std::vector<records::VariedValue>>> variants_
     return variants;
 }
 
-plots::VariationValue value_in(const ordered_json& mean, const SeededQuantity& quantity) {
+// Nothing where no run has it.
+std::optional<plots::VariationValue> value_in(const ordered_json& mean,
+                                              const SeededQuantity& quantity) {
     const auto number = [&](const char* ending) {
         const ordered_json& value = mean.at(quantity.metric + ending);
         return value.is_number() ? std::optional(value.get<double>() * quantity.scale)
                                  : std::nullopt;
     };
-    plots::VariationValue value{number("_mean").value_or(0)};
+    const auto known = number("_mean");
+    if (!known) return std::nullopt;
+    plots::VariationValue value{*known};
     const auto low = number("_low_95");
     const auto high = number("_high_95");
     if (low && high) value.interval_95 = {*low, *high};
@@ -75,7 +79,10 @@ std::vector<plots::VariationInput> variations_in(const ordered_json& document,
             std::ranges::find_if(variants, [&](const auto& one) { return one.first == label; });
         if (variant == variants.end()) continue;
         std::vector<plots::VariationValue> values;
-        for (const SeededQuantity& one : quantities) values.push_back(value_in(mean, one));
+        for (const SeededQuantity& one : quantities) {
+            if (auto value = value_in(mean, one)) values.push_back(*std::move(value));
+        }
+        if (values.size() < quantities.size()) continue;
         const auto runs = mean.at("runs").get<double>();
         figures.add(variant->second, mean.at(compared).get<std::string>(), std::move(values),
                     runs > 0 ? 1 - mean.at("finished").get<double>() / runs : 0);
