@@ -1,9 +1,13 @@
 // schedule_unfinished_test.cpp — `ukemi schedule` where jobs are never done: they are in no mean of
 // times, are late, and leave the results of others alone.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "base/read_file.hpp"
 #include "tests/cli/child.hpp"
 #include "tests/cli/csv_rows.hpp"
 
@@ -36,11 +40,11 @@ TEST_CASE("ukemi schedule: seeds in which nobody is done are in no mean of times
     const ScratchFolder scratch;
     write_file(scratch.path() / "w.csv", "submission_time,duration,num_gpu\n0,7200,1\n");
     // Budgets are drawn: some are too small for two hours.
-    const json told = results(scratch, R"({"name": "budgets",
+    const std::string budgets = R"({"name": "budgets",
         "cluster": {"machines": 1, "gpus_per_machine": 1, "price": "1 USD/h"},
         "jobs": {"workload": "w.csv", "drawn": {"budgets_usd": [0.5, 3]}},
-        "schedulers": [{"name": "fifo"}, {"name": "spot_shares"}]})",
-                              {"--seeds", "1..10", "--baseline", "fifo"});
+        "schedulers": [{"name": "fifo"}, {"name": "spot_shares"}]})";
+    const json told = results(scratch, budgets, {"--seeds", "1..10", "--baseline", "fifo"});
     std::size_t done = 0;
     for (const json& run : told["runs"]) {
         const bool spent = run["out_of_budget"] == 1 || run["refused"] == 1;
@@ -56,6 +60,13 @@ TEST_CASE("ukemi schedule: seeds in which nobody is done are in no mean of times
         CHECK(mean["completion_s_mean_mean"] == 7200);
         CHECK(mean["completion_s_mean_low_95"] == 7200);
     }
+    // Pictures of one seed say which.
+    REQUIRE(schedule(scratch, budgets, {"--seeds", "4,5", "--out", "two"}).code == 0);
+    CHECK_THAT(read_file(scratch.path() / "two/figures/queue_over_time.gp"),
+               Catch::Contains("of seed 4 alone"));
+    REQUIRE(schedule(scratch, budgets, {"--seeds", "4", "--out", "one"}).code == 0);
+    CHECK_THAT(read_file(scratch.path() / "one/figures/queue_over_time.gp"),
+               !Catch::Contains("alone"));
 }
 
 TEST_CASE("ukemi schedule: machines that never come end the wait", "[cli][jobs]") {
