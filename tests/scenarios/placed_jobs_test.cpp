@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "scenario_text.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "sim/step/step_run.hpp"
+#include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {
 
