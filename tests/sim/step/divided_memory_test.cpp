@@ -5,9 +5,9 @@
 #include <catch2/catch.hpp>
 
 #include "base/input_error.hpp"
-#include "sim/cluster/models/architectures.hpp"
 #include "sim/step/layout_plan.hpp"
 #include "sim/step/model_pieces.hpp"
+#include "tests/sim/step/small_transformer.hpp"
 
 namespace ukemi {
 namespace {
@@ -16,16 +16,7 @@ constexpr std::array shards = {sim::Shard::none, sim::Shard::optimiser, sim::Sha
                                sim::Shard::parameters};
 
 sim::ModelProfile model_of(std::int64_t layers, std::int64_t experts) {
-    sim::TransformerShape shape;
-    shape.layers = layers;
-    shape.hidden = 256;
-    shape.heads = 4;
-    shape.vocabulary = 1000;
-    shape.positions = 64;
-    shape.sequence_length = 64;
-    shape.experts = experts;
-    shape.experts_per_token = std::min<std::int64_t>(experts, 2);
-    return sim::gpt2("small", shape);
+    return sim::gpt2("small", test::small_transformer(layers, experts));
 }
 
 // What is brought together at once, and what is there at most before it is no more than the whole.

@@ -12,21 +12,13 @@
 #include "sim/step/layout_plan.hpp"
 #include "sim/step/model_pieces.hpp"
 #include "sim/step/step_run.hpp"
+#include "tests/sim/step/small_transformer.hpp"
 
 namespace ukemi {
 namespace {
 
 sim::TransformerShape small_shape(std::int64_t experts) {
-    sim::TransformerShape shape;
-    shape.layers = 2;
-    shape.hidden = 256;
-    shape.heads = 4;
-    shape.vocabulary = 1000;
-    shape.positions = 64;
-    shape.sequence_length = 64;
-    shape.experts = experts;
-    shape.experts_per_token = std::min<std::int64_t>(experts, 2);
-    return shape;
+    return test::small_transformer(2, experts);
 }
 
 sim::LayoutRequest on_replicas(std::int32_t data, std::int32_t expert) {
