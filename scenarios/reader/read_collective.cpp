@@ -97,6 +97,8 @@ void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
         rate("device", hosts.device);
         hosts.round_trips =
             static_cast<std::int32_t>(section.integer("round_trips", 0, 1000, hosts.round_trips));
+        hosts.jitter = section.duration("jitter", {});
+        if (hosts.jitter > seconds(1)) section.fail("jitter", "expected at most 1 s");
         section.finish();
     } else {
         static constexpr std::array<std::string_view, 2> names{"gpu", "host"};

@@ -132,6 +132,12 @@ void read_launch(ConfigReader& config, sim::LaunchKind otherwise, sim::StepJob& 
         rule.fusion = size_of(*launch, "fusion", rule.fusion);
         rule.response_cache = launch->flag("response_cache", rule.response_cache);
         rule.message = short_duration(*launch, "message", rule.message);
+        rule.request = short_duration(*launch, "request", rule.request);
+        if (rule.request > milliseconds(1)) launch->fail("request", "expected at most 1 ms");
+        if (launch->has("request_bytes")) rule.request_bytes = launch->bytes("request_bytes");
+        if (rule.request_bytes > mebibytes(1)) {
+            launch->fail("request_bytes", "expected at most 1 MiB");
+        }
     }
     launch->finish();
 }

@@ -212,7 +212,8 @@ void CollectiveRuns::begin(std::uint32_t index) {
     if (run.plan != nullptr) return next_phase(index);
     const std::span<const std::uint32_t> waits = run.graph->waits();
     run.waits.assign(waits.begin(), waits.end());
-    if (run.placed != nullptr && begin_alone(index)) return;
+    const bool repeats = run.placed != nullptr && run.placed->jitter_s.empty();
+    if (repeats && begin_alone(index)) return;
     for (std::uint32_t node = 0; node < waits.size(); ++node) {
         if (waits[node] == 0) begin_node(run, index, node);
     }
@@ -278,7 +279,14 @@ void CollectiveRuns::begin_node(const Run& run, std::uint32_t number, std::uint3
                                run.chunk_begin[first];
     if (bytes == 0) return over_.push(node);
     ++flow_count_;
-    network_.start((*run.routes)[what.edge], static_cast<double>(bytes), tag_of(number, node));
+    const RouteId route = (*run.routes)[what.edge];
+    FlowNetwork::FlowOptions options;
+    if (run.placed != nullptr && !run.placed->jitter_s.empty()) {
+        const double mean_s = run.placed->jitter_s[what.edge];
+        const Duration drawn = seconds(mean_s > 0 ? run.placed->draws->exponential(mean_s) : 0);
+        options.latency = network_.latency_of(route) + FlowNetwork::ticks_of(drawn);
+    }
+    network_.start(route, static_cast<double>(bytes), tag_of(number, node), options);
 }
 
 // Lets everything begin that waited for the nodes that are over, and ends the run after the last.

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "base/rng.hpp"
 #include "sim/network/exact_rings.hpp"
 #include "sim/network/flow_network.hpp"
 #include "sim/network/fluid_rings.hpp"
@@ -73,6 +74,10 @@ struct PlacedGraph {
     std::map<std::int64_t, NetworkTick> alone = {};
     std::uint64_t bandwidth_changes = UINT64_MAX;
     std::vector<BytesPerSecond> bandwidths = {};  // by link, then
+    // By edge, in seconds, or nothing: what each transfer there waits besides its latency, on the
+    // mean; exponential, and drawn for each anew. No two runs are alike then.
+    std::vector<double> jitter_s = {};
+    std::shared_ptr<RandomStream> draws = nullptr;
 };
 
 struct NetworkEvent {

@@ -135,6 +135,7 @@ public:
     void keep_links(std::span<const LinkId> links, std::uint32_t keep);
     void let_go(std::span<const LinkId> links);
     std::span<const Hop> hops(RouteId route) const { return shares_.hops(route); }
+    Tick latency_of(RouteId route) const { return route_latency_[static_cast<std::size_t>(route)]; }
     // How often a link has got another bandwidth.
     std::uint64_t bandwidth_changes() const { return bandwidth_changes_; }
     struct FlowNow {

@@ -18,9 +18,9 @@ std::uint64_t token_of(AsyncToken kind, std::size_t rank, std::uint64_t bucket =
 }
 
 PlacedCollective one_way(ClusterNetwork& network, DeviceId from, DeviceId to,
-                         const std::optional<HostTransport>& hosts) {
+                         const std::optional<HostTransport>& hosts, std::string_view job) {
     const std::vector<DeviceId> ends = {from, to};
-    return {network, {"transfer", 2, {{{{0, 1}}, 1, 1}}}, ends, 1, hosts ? &*hosts : nullptr};
+    return {network, {"transfer", 2, {{{{0, 1}}, 1, 1}}}, ends, 1, hosts ? &*hosts : nullptr, job};
 }
 
 }  // namespace
@@ -43,8 +43,8 @@ AsyncPlayer::AsyncPlayer(StepHost& host, const StepJob& job, const StepOptions& 
         std::vector<PlacedCollective>& from = from_server_.emplace_back();
         std::vector<PlacedCollective>& to = to_server_.emplace_back();
         for (const DeviceId server : job.servers) {
-            from.push_back(one_way(host.network(), server, worker, back_));
-            to.push_back(one_way(host.network(), worker, server, there_));
+            from.push_back(one_way(host.network(), server, worker, back_, job.name));
+            to.push_back(one_way(host.network(), worker, server, there_, job.name));
             note_links(to.back().links());
         }
     }

@@ -21,12 +21,6 @@ DataParallelPlayer::DataParallelPlayer(StepHost& host, const StepJob& job,
     : StepPlayer(host, job, options), draws_(job, host.network().topology(), options.seed) {
     if (job.buckets.empty() || (job.workers.size() < 2 && job.servers.empty())) return;
     ClusterNetwork& network = host.network();
-    Duration latency;  // from rank 0, as far as it goes; only who coordinates needs it
-    if (job.launch.kind == LaunchKind::coordinated) {
-        for (const DeviceId worker : std::span(job.workers).subspan(1)) {
-            latency = std::max(latency, network.routes().latency(job.workers[0], worker));
-        }
-    }
     std::vector<GradientLane> lanes = job.servers.empty()
                                           ? gradient_lanes(network, job, {{job.workers}})
                                           : server_lanes(network, job);
@@ -35,8 +29,8 @@ DataParallelPlayer::DataParallelPlayer(StepHost& host, const StepJob& job,
         for (const PlacedCollective& one : lane) note_links(one.links());
     }
     for (const GradientBucket& bucket : job.buckets) encoding_ += bucket.encode;
-    sender_.emplace(host, *this, job.launch, job.buckets, std::move(lanes), job.workers.size(),
-                    latency, sender_tokens);
+    sender_.emplace(host, *this, job.launch, job.buckets, std::move(lanes),
+                    launch_peers(network, job.launch, job.workers), sender_tokens);
 }
 
 void DataParallelPlayer::play_step(Instant begin) {

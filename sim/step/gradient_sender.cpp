@@ -23,14 +23,29 @@ std::vector<BucketLeg> legs_of(std::span<const GradientBucket> buckets,
     return legs;
 }
 
+LaunchPeers launch_peers(ClusterNetwork& network, const LaunchRule& rule,
+                         std::span<const DeviceId> workers) {
+    LaunchPeers peers{workers.size(), {}, 0};
+    if (rule.kind != LaunchKind::coordinated) return peers;
+    Routes& routes = network.routes();
+    for (const DeviceId worker : workers.subspan(1)) {
+        peers.latency = std::max(peers.latency, routes.latency(worker, workers[0]));
+        for (const LinkId link : routes.route(worker, workers[0])) {
+            const double rate = network.topology().link(link).bandwidth.raw();
+            peers.s_per_byte = std::max(peers.s_per_byte, 1 / rate);
+        }
+    }
+    return peers;
+}
+
 GradientSender::GradientSender(StepHost& host, StepPlayer& owner, const LaunchRule& rule,
                                std::span<const GradientBucket> buckets,
-                               std::vector<GradientLane> lanes, std::size_t workers,
-                               Duration latency, std::uint64_t tokens)
+                               std::vector<GradientLane> lanes, const LaunchPeers& peers,
+                               std::uint64_t tokens)
     : host_(host),
       owner_(owner),
       rule_(rule),
-      launcher_(rule, workers, latency),
+      launcher_(rule, peers),
       buckets_(buckets),
       lanes_(std::move(lanes)),
       tokens_(tokens) {}

@@ -19,11 +19,10 @@ using GradientLane = std::vector<PlacedCollective>;
 
 class GradientSender {
 public:
-    // Buckets must outlive it; its tokens are `tokens` and the 2^32 - 1 that follow. `latency` as
-    // of BucketLauncher.
+    // Buckets must outlive it; its tokens are `tokens` and the 2^32 - 1 that follow.
     GradientSender(StepHost& host, StepPlayer& owner, const LaunchRule& rule,
                    std::span<const GradientBucket> buckets, std::vector<GradientLane> lanes,
-                   std::size_t workers, Duration latency, std::uint64_t tokens);
+                   const LaunchPeers& peers, std::uint64_t tokens);
 
     void begin_step();
     void bucket_ready(std::uint32_t bucket, Instant now);
@@ -64,6 +63,10 @@ private:
     std::uint32_t message_count_ = 0;
     Instant decoder_free_;
 };
+
+// Only of those who coordinate, more is known than how many they are.
+LaunchPeers launch_peers(ClusterNetwork& network, const LaunchRule& rule,
+                         std::span<const DeviceId> workers);
 
 // Of a message with these buckets: legs of equal place and lane are one.
 std::vector<BucketLeg> legs_of(std::span<const GradientBucket> buckets,

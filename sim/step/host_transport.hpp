@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstdint>
 
+#include "base/quantity.hpp"
 #include "sim/cluster/routes.hpp"
 #include "sim/cluster/topology.hpp"
 
@@ -29,6 +30,9 @@ struct HostTransport {
     double sum = 13.6e9;
     double device = 12e9;          // to and from the GPU: NCCL's topo.h, PCIe 3 x16
     std::int32_t round_trips = 1;  // before each transfer: a rendezvous
+    // How much later than that each transfer between machines begins on the mean: exponential,
+    // drawn for each anew. Whoever waits for several waits for the latest. No source gives one.
+    Duration jitter;
 
     double device_s_per_byte() const { return 2 / device; }  // from the GPU and onto it again
     double buffer_s_per_byte() const { return 2 / buffer; }

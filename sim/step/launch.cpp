@@ -9,21 +9,24 @@
 
 namespace ukemi::sim {
 
-Duration negotiation_time(const LaunchRule& rule, std::size_t workers, Duration latency,
+Duration negotiation_time(const LaunchRule& rule, const LaunchPeers& peers, std::int64_t tensors,
                           bool cached) {
-    if (workers <= 1) return {};
-    const auto others = static_cast<std::int64_t>(workers - 1);
+    if (peers.workers <= 1) return {};
+    const auto others = static_cast<std::int64_t>(peers.workers - 1);
     const auto rounds =
         static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(others)));
-    const Duration hop = latency + rule.message;
+    const Duration hop = peers.latency + rule.message;
     if (cached) return 2 * rounds * hop;
-    return latency + others * rule.message + rounds * hop;
+    constexpr double list_s_most = 1e6;  // so that sums of it do not overflow
+    const auto list_bytes =
+        static_cast<double>(tensors) * static_cast<double>(rule.request_bytes.raw());
+    const Duration list = seconds(std::min(list_bytes * peers.s_per_byte, list_s_most));
+    return peers.latency + others * (rule.message + list + tensors * rule.request) +
+           rounds * (hop + list);
 }
 
-BucketLauncher::BucketLauncher(const LaunchRule& rule, std::size_t workers, Duration latency)
-    : rule_(rule),
-      first_negotiation_(negotiation_time(rule, workers, latency, false)),
-      cached_negotiation_(negotiation_time(rule, workers, latency, rule.response_cache)) {}
+BucketLauncher::BucketLauncher(const LaunchRule& rule, const LaunchPeers& peers)
+    : rule_(rule), peers_(peers) {}
 
 void BucketLauncher::begin_step(std::span<const GradientBucket> buckets) {
     INVARIANT(waiting_.empty() && agreeing_.empty() && queue_.empty() && in_flight_ == 0);
@@ -65,7 +68,10 @@ void BucketLauncher::due(Instant now) {
         last_tick_ = now;
         tick_at_.reset();
         agreeing_ = std::exchange(waiting_, {});
-        agreed_at_ = now + (steps_begun_ == 1 ? first_negotiation_ : cached_negotiation_);
+        std::int64_t tensors = 0;
+        for (const std::uint32_t bucket : agreeing_) tensors += buckets_[bucket].tensors;
+        const bool cached = steps_begun_ > 1 && rule_.response_cache;
+        agreed_at_ = now + negotiation_time(rule_, peers_, tensors, cached);
         return;
     }
     agreed_at_.reset();

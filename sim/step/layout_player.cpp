@@ -162,10 +162,6 @@ void LayoutPlayer::place_senders(StepHost& host, std::size_t set) {
             std::ranges::move(work_.experts_adders(job().workers, t, p),
                               std::back_inserter(groups));
         }
-        Duration latency;
-        for (const DeviceId worker : std::span(groups[0]).subspan(1)) {
-            latency = std::max(latency, host.network().routes().latency(groups[0][0], worker));
-        }
         std::vector<GradientLane> lanes = gradient_lanes(host.network(), job(), groups);
         const bool scatters = lanes.size() > scatter_lane;
         if (set == of_all || result().collective.empty()) {
@@ -176,9 +172,10 @@ void LayoutPlayer::place_senders(StepHost& host, std::size_t set) {
         }
         const auto number = static_cast<std::uint64_t>(p);
         const std::uint64_t sender = number * gradients_.size() + set;
-        gradients_[set].senders.emplace_back(
-            host, *this, job().launch, gradients_[set].buckets[number], std::move(lanes),
-            groups[0].size(), latency, token_of(LayoutToken::sender, sender << sender_bits));
+        gradients_[set].senders.emplace_back(host, *this, job().launch,
+                                             gradients_[set].buckets[number], std::move(lanes),
+                                             launch_peers(host.network(), job().launch, groups[0]),
+                                             token_of(LayoutToken::sender, sender << sender_bits));
     }
 }
 

@@ -35,7 +35,8 @@ const PlacedCollective& PairPlayer::between(std::size_t from, std::size_t to) {
     if (known != placed_.end()) return known->second;
     const std::vector<DeviceId> ends = {job().workers[from], job().workers[to]};
     const PhasedCollective transfer = {"transfer", 2, {{{{0, 1}}, 1, 1}}};
-    const auto made = placed_.try_emplace(key, host().network(), transfer, ends, 1, &hosts_);
+    const auto made =
+        placed_.try_emplace(key, host().network(), transfer, ends, 1, &hosts_, job().name);
     note_links(made.first->second.links());
     return made.first->second;
 }

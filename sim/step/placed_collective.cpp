@@ -21,6 +21,14 @@ void ClusterNetwork::use_links() {
     for (const LinkRate& rate : topology_.link_rates()) flows_.add_link(rate);
 }
 
+std::shared_ptr<RandomStream> ClusterNetwork::draws_of(std::string_view job) {
+    const auto known = draws_.find(job);
+    if (known != draws_.end()) return known->second;
+    const std::string name = fmt::format("step/{}/jitter", job);
+    return draws_.try_emplace(std::string(job), std::make_shared<RandomStream>(seed_, name))
+        .first->second;
+}
+
 Router ClusterNetwork::router(std::span<const DeviceId> workers) {
     use_links();
     return [this, workers](std::int32_t from, std::int32_t to) {
@@ -127,7 +135,13 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
     }
     const Router router =
         hosts != nullptr ? network.router(workers, *hosts) : network.router(workers);
+    const bool jitters = hosts != nullptr && hosts->jitter > Duration{};
     if (algorithm == policies::Collective::double_binary_tree) {
+        if (jitters) {
+            throw InputError(where, "",
+                             "\"jitter\" is not for double_binary_tree: expected another "
+                             "\"collective\"");
+        }
         if (ranks > pipeline_ranks_max) {
             throw InputError(where, "",
                              fmt::format("double_binary_tree is played transfer by transfer, over "
@@ -146,12 +160,16 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
     }
     const PhasedCollective phases =
         rings ? *std::move(rings) : phased_all_reduce(algorithm, ranks, per_host);
-    place(network, phases, router, at_once, [&] {
-        const std::int32_t window = network.rule().window_chunks;
-        // Who holds which part is more than one can follow among so many; rounds are not.
-        if (ranks > graph_ranks_max) return graph_of(phases, window);
-        return all_reduce_graph(algorithm, ranks, per_host, window);
-    });
+    place(
+        network, phases, router, at_once,
+        [&] {
+            const std::int32_t window = network.rule().window_chunks;
+            // Who holds which part is more than one can follow among so many; rounds are not.
+            if (ranks > graph_ranks_max) return graph_of(phases, window);
+            return all_reduce_graph(algorithm, ranks, per_host, window);
+        },
+        jitters);
+    if (jitters) draw_jitter(network, workers, *hosts, where);
 }
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, NcclCollective collective,
@@ -178,12 +196,28 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, std::span<const kern
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
                                    std::span<const DeviceId> workers, std::int64_t at_once,
-                                   const HostTransport* hosts) {
+                                   const HostTransport* hosts, std::string_view job) {
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
+    const bool jitters = hosts != nullptr && hosts->jitter > Duration{};
     const Router router =
         hosts != nullptr ? network.router(workers, *hosts) : network.router(workers);
-    place(network, phases, router, at_once,
-          [&] { return graph_of(phases, network.rule().window_chunks); });
+    place(
+        network, phases, router, at_once,
+        [&] { return graph_of(phases, network.rule().window_chunks); }, jitters);
+    if (jitters) draw_jitter(network, workers, *hosts, job);
+}
+
+// Transfers between machines alone are late by chance.
+void PlacedCollective::draw_jitter(ClusterNetwork& network, std::span<const DeviceId> workers,
+                                   const HostTransport& hosts, std::string_view job) {
+    const auto machine_of = [&](std::int32_t rank) {
+        return network.topology().device(workers[static_cast<std::size_t>(rank)]).machine;
+    };
+    for (const TransferGraph::Edge& edge : graph_->graph->edges()) {
+        const bool within = machine_of(edge.from) == machine_of(edge.to);
+        graph_->jitter_s.push_back(within ? 0 : to_seconds(hosts.jitter));
+    }
+    graph_->draws = network.draws_of(job);
 }
 
 PlacedTransfer PlacedTransfer::between(ClusterNetwork& network, std::span<const DeviceId> from,
@@ -216,16 +250,23 @@ PlacedTransfer PlacedTransfer::between(ClusterNetwork& network, std::span<const 
 }
 
 void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& phases,
-                             const Router& router, std::int64_t at_once, const GraphMaker& graph) {
+                             const Router& router, std::int64_t at_once, const GraphMaker& graph,
+                             bool by_transfer) {
     name_ = phases.name;
     for (const CollectivePhase& phase : phases.phases) note_links(links_, phase.edges, router);
     const NetworkRule& rule = network.rule();
+    if (by_transfer && transfer_count(phases) > exact_transfers_max) {
+        throw InputError("transport", "",
+                         fmt::format("\"jitter\" is drawn for each transfer: expected at most {} "
+                                     "in a message, found {}",
+                                     exact_transfers_max, transfer_count(phases)));
+    }
     const bool exact =
-        rule.fidelity == NetworkFidelity::exact ||
+        by_transfer || rule.fidelity == NetworkFidelity::exact ||
         (rule.fidelity == NetworkFidelity::automatic &&
          (rule.window_chunks > 0 || transfer_count(phases) * at_once <= exact_transfers_max));
     const bool one_phase = phases.phases.size() == 1 && phases.phases.front().rounds > 1;
-    if (one_phase || !exact) plan_ = network.runs().plan_of(phases, router);
+    if ((one_phase && !by_transfer) || !exact) plan_ = network.runs().plan_of(phases, router);
     if (plan_ != nullptr && plan_->is_one_ring() && rule.fidelity != NetworkFidelity::fluid) {
         play_ = exact ? RingPlay::exact : RingPlay::exact_if_alone;
         window_ = rule.window_chunks;

@@ -46,6 +46,9 @@ public:
         return *routes_;
     }
     const NetworkRule& rule() const { return rule_; }
+    // What is drawn for a job's transfers.
+    void seed_draws(std::uint64_t seed) { seed_ = seed; }
+    std::shared_ptr<RandomStream> draws_of(std::string_view job);
     // From rank to rank of a job whose rank r runs on workers[r]. Throws InputError if there is no
     // path. The span of workers must outlive the router.
     Router router(std::span<const DeviceId> workers);
@@ -60,6 +63,8 @@ private:
     bool has_links_ = false;
     bool serves_one_job_ = false;
     NetworkRule rule_;
+    std::uint64_t seed_ = 0;
+    std::map<std::string, std::shared_ptr<RandomStream>, std::less<>> draws_;  // by job
     FlowNetwork flows_;
     CollectiveRuns runs_;
     std::shared_ptr<Routes> routes_;
@@ -93,10 +98,10 @@ public:
                      std::span<const DeviceId> workers, std::int64_t at_once = 1);
 
     // Any exchange of workers.size() ranks, each of which goes on to its next round when its own
-    // part of this one is over.
+    // part of this one is over. Through the hosts: of this job.
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
                      std::span<const DeviceId> workers, std::int64_t at_once = 1,
-                     const HostTransport* hosts = nullptr);
+                     const HostTransport* hosts = nullptr, std::string_view job = {});
 
     // How long it takes, if it needs no network; else a run is started.
     std::optional<Duration> takes(Bytes bytes) const;
@@ -109,7 +114,9 @@ private:
     PlacedCollective() = default;
     using GraphMaker = std::function<std::shared_ptr<const TransferGraph>()>;
     void place(ClusterNetwork& network, const PhasedCollective& phases, const Router& router,
-               std::int64_t at_once, const GraphMaker& graph);
+               std::int64_t at_once, const GraphMaker& graph, bool by_transfer = false);
+    void draw_jitter(ClusterNetwork& network, std::span<const DeviceId> workers,
+                     const HostTransport& hosts, std::string_view job);
 
     std::string name_;
     std::shared_ptr<const FluidPlan> plan_;  // fluid, or a ring

@@ -19,7 +19,11 @@ class StepPlayer;
 
 class StepHost {
 public:
-    StepHost(const Topology& topology, const NetworkRule& rule) : network_(topology, rule) {}
+    // `seed` is of what is drawn for transfers.
+    StepHost(const Topology& topology, const NetworkRule& rule, std::uint64_t seed = 0)
+        : network_(topology, rule) {
+        network_.seed_draws(seed);
+    }
 
     ClusterNetwork& network() { return network_; }
     void wake(StepPlayer& player, Instant at, std::uint64_t token);

@@ -62,7 +62,7 @@ class StepRun {
 public:
     StepRun(const Topology& topology, std::span<const StepJob> jobs, const StepOptions& options,
             bool alone)
-        : topology_(topology), options_(options), host_(topology, options.network) {
+        : topology_(topology), options_(options), host_(topology, options.network, options.seed) {
         if (alone) host_.network().serve_one_job();
         for (const StepJob& job : jobs) {
             members_.push_back({std::make_unique<StepJob>(job), {}, {}});

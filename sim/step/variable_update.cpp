@@ -71,7 +71,8 @@ std::vector<GradientLane> server_lanes(ClusterNetwork& network, const StepJob& j
         way.phases.push_back(push);
         way.phases.push_back(reversed(push));
         if (!hand_in.edges.empty()) way.phases.push_back(reversed(hand_in));
-        lanes.emplace_back().emplace_back(network, way, ends, 1, job.hosts ? &*job.hosts : nullptr);
+        lanes.emplace_back().emplace_back(network, way, ends, 1, job.hosts ? &*job.hosts : nullptr,
+                                          job.name);
     }
     return lanes;
 }

@@ -3,6 +3,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <vector>
+
+#include "base/rng.hpp"
 #include "sim/cluster/fabric.hpp"
 #include "sim/step/placed_collective.hpp"
 #include "sim/step/step_run.hpp"
@@ -23,6 +27,43 @@ double ring_seconds(const sim::Topology& topology, const sim::HostTransport& hos
     Instant last;
     while (const auto event = network.runs().run_until(Instant::never())) last = event->at;
     return to_seconds(last.since_start());
+}
+
+// So many rings one after the other, each from when the one before is over.
+double mean_ring_seconds(const sim::Topology& topology, const sim::HostTransport& hosts,
+                         std::uint64_t seed, int times = 400) {
+    sim::ClusterNetwork network(topology);
+    network.seed_draws(seed);
+    const auto workers = topology.workers();
+    const std::int32_t each = sim::workers_per_machine(topology, workers);
+    const sim::PlacedCollective placed(network, policies::Collective::ring, workers, each, "test",
+                                       1, &hosts);
+    Instant last;
+    for (int i = 0; i < times; ++i) {
+        placed.start(network, size, last);
+        while (const auto event = network.runs().run_until(Instant::never())) last = event->at;
+    }
+    return to_seconds(last.since_start()) / times;
+}
+
+// Rounds of a ring in which every transfer takes an exponential time of mean 1: the mean of the
+// last one's end.
+double ring_of_chances(std::size_t ranks, std::int64_t rounds) {
+    RandomStream chances(11, "chances");
+    constexpr int times = 20'000;
+    double sum = 0;
+    for (int i = 0; i < times; ++i) {
+        std::vector<double> over(ranks);  // of what rank r sends
+        for (std::int64_t round = 0; round < rounds; ++round) {
+            const std::vector<double> before = over;
+            for (std::size_t rank = 0; rank < ranks; ++rank) {
+                const double received = before[(rank + ranks - 1) % ranks];
+                over[rank] = std::max(before[rank], received) + chances.exponential(1);
+            }
+        }
+        sum += *std::ranges::max_element(over);
+    }
+    return sum / times;
 }
 
 // Six rounds of four ranks.
@@ -113,6 +154,45 @@ TEST_CASE("host transport: only several tensors in a message go through the buff
     CHECK(buffer_s(1, sim::LaunchKind::by_name) == 0);
     CHECK(buffer_s(3, sim::LaunchKind::in_order) == Approx(both_s).epsilon(1e-6));
     CHECK(buffer_s(1, sim::LaunchKind::coordinated) == Approx(both_s).epsilon(1e-6));
+}
+
+TEST_CASE("host transport: jitter adds up along steps that wait for each other", "[step]") {
+    const Duration jitter = milliseconds(2);
+    for (const std::int32_t machines : {2, 8}) {
+        CAPTURE(machines);
+        const sim::Topology topology = sim::build_cluster("NC6", machines);
+        sim::HostTransport hosts;
+        const double without = ring_seconds(topology, hosts);
+        CHECK(mean_ring_seconds(topology, hosts, 1) == Approx(without).epsilon(1e-9));
+        hosts.jitter = jitter;
+        const double later = mean_ring_seconds(topology, hosts, 1) - without;
+        const double chances =
+            ring_of_chances(static_cast<std::size_t>(machines), 2 * (machines - 1));
+        CHECK(later == Approx(to_seconds(jitter) * chances).epsilon(0.03));
+        // Two ranks: the later of two, twice.
+        if (machines == 2) CHECK(chances == Approx(2 * 1.5).epsilon(0.02));
+        // Far more than the mean of as many steps.
+        if (machines == 8) CHECK(later > 1.5 * 14 * to_seconds(jitter));
+        CHECK(mean_ring_seconds(topology, hosts, 1, 5) == mean_ring_seconds(topology, hosts, 1, 5));
+        CHECK(mean_ring_seconds(topology, hosts, 1, 5) != mean_ring_seconds(topology, hosts, 2, 5));
+    }
+    // Within a machine nothing is late.
+    const sim::Topology one = sim::build_cluster("NC24", 1);
+    sim::HostTransport hosts;
+    const double without = ring_seconds(one, hosts);
+    hosts.jitter = jitter;
+    CHECK(ring_seconds(one, hosts) == Approx(without).epsilon(1e-9));
+}
+
+TEST_CASE("host transport: jitter is of transfers that are played one by one", "[step]") {
+    const sim::Topology topology = sim::build_cluster("NC6", 4);
+    const auto workers = topology.workers();
+    sim::HostTransport hosts;
+    hosts.jitter = milliseconds(1);
+    sim::ClusterNetwork network(topology);
+    CHECK_THROWS_WITH(sim::PlacedCollective(network, policies::Collective::double_binary_tree,
+                                            workers, 1, "job", 1, &hosts),
+                      Catch::Contains("\"jitter\" is not for double_binary_tree"));
 }
 
 }  // namespace ukemi

@@ -12,8 +12,11 @@ const std::vector<sim::GradientBucket> three = {
 
 Instant at_us(std::int64_t microseconds) { return Instant::at(nanoseconds(1000 * microseconds)); }
 
+// Four workers, 5 us apart, a byte of 1 ns.
+const sim::LaunchPeers four = {4, nanoseconds(5000), 1e-9};
+
 sim::BucketLauncher launcher_of(const sim::LaunchRule& rule) {
-    sim::BucketLauncher launcher(rule, 4, nanoseconds(5000));
+    sim::BucketLauncher launcher(rule, four);
     launcher.begin_step(three);
     return launcher;
 }
@@ -48,11 +51,23 @@ TEST_CASE("launch: coordinated, at the beat of the cycle, agreed, and fused", "[
     sim::LaunchRule rule{sim::LaunchKind::coordinated};
     rule.fusion = mebibytes(4);
     sim::BucketLauncher launcher = launcher_of(rule);
-    // Four workers: 5 us of latency, 3 messages of 10 us at rank 0, two levels of 15 us back.
-    const Duration first = nanoseconds(5000 + 30'000 + 30'000);
-    CHECK(sim::negotiation_time(rule, 4, nanoseconds(5000), false) == first);
-    CHECK(sim::negotiation_time(rule, 4, nanoseconds(5000), true) == nanoseconds(4 * 15'000));
-    CHECK(sim::negotiation_time(rule, 1, nanoseconds(5000), false) == Duration{});
+    // 5 us of latency, 3 messages of 10 us at rank 0, two levels of 15 us back; of two tensors: 3 x
+    // 2 requests at rank 0, and five times, one after the other, 288 bytes.
+    const Duration none = nanoseconds(5000 + 30'000 + 30'000);
+    const Duration first = none + nanoseconds(6 * 200 + 5 * 288);
+    CHECK(sim::negotiation_time(rule, four, 0, false) == none);
+    CHECK(sim::negotiation_time(rule, four, 2, false) == first);
+    CHECK(sim::negotiation_time(rule, four, 2, true) == nanoseconds(4 * 15'000));
+    CHECK(sim::negotiation_time(rule, {1, nanoseconds(5000), 1e-9}, 2, false) == Duration{});
+    // Twice the tensors at twice the others: four times the requests.
+    const auto requests = [&](std::size_t workers, std::int64_t tensors) {
+        sim::LaunchPeers peers = four;
+        peers.workers = workers;
+        peers.s_per_byte = 0;
+        return sim::negotiation_time(rule, peers, tensors, false) -
+               sim::negotiation_time(rule, peers, 0, false);
+    };
+    CHECK(requests(7, 322) == 4 * requests(4, 161));
 
     launcher.bucket_ready(0, at_us(1200));
     launcher.bucket_ready(1, at_us(1900));
@@ -68,7 +83,7 @@ TEST_CASE("launch: coordinated, at the beat of the cycle, agreed, and fused", "[
     CHECK(both[0].bytes == mebibytes(3));
     REQUIRE(launcher.due_at() == at_us(3000));
     launcher.due(at_us(3000));
-    launcher.due(at_us(3000) + first);
+    launcher.due(*launcher.due_at());
     CHECK(launcher.take().empty());  // one at a time
     launcher.message_sent();
     CHECK(launcher.take().size() == 1);

@@ -155,7 +155,7 @@ TEST_CASE("step: a cycle shorter than a negotiation ends all the same", "[step]"
     const sim::JobSteps result = run_one_job(cluster, job);
     REQUIRE(result.steps.size() == 3);
     // The last tensor is ready at the end of the pass, and must be agreed on.
-    const Duration least = sim::negotiation_time(job.launch, 6, Duration{}, true);
+    const Duration least = sim::negotiation_time(job.launch, {6, {}, 0}, 1, true);
     CHECK(result.steps.back().parts.agreeing + result.steps.back().parts.sending >= least);
 }
 
