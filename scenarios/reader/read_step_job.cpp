@@ -229,8 +229,8 @@ MemoryKind read_memory_kind(ConfigReader& config) {
 }
 
 struct PassTime {
-    Duration passes;  // and the update of a plain job
-    Duration update;  // of a layout, played by itself after the gradients' sums
+    Duration passes;
+    Duration update;  // once a step, after the gradients' sums; zero where it is not told apart
 };
 
 // {"count": 4, "sharing": "in_turn"}, or a number of them that are side by side.
@@ -280,7 +280,6 @@ PassTime curve_time(const ConfigReader& config, const sim::CostCurve& curve, Ste
         const double device_s = curve.device_seconds(entry.job.batch);
         return {learners_time({to_seconds(time), device_s}, entry), {}};
     }
-    if (entry.request.is_plain()) return {time, {}};
     const Duration update = std::min(seconds(curve.update_seconds()), time);
     return {time - update, update};
 }
@@ -289,7 +288,6 @@ PassTime curve_time(const ConfigReader& config, const sim::CostCurve& curve, Ste
 PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
                    const sim::ModelProfile& model, const sim::GpuProfile& gpu,
                    const MemoryKind& memory, StepJobEntry& entry) {
-    const bool plain = entry.request.is_plain();
     const auto clock = curves.kernels(gpu, memory.precision, entry.curve);
     if (!clock) {
         return curve_time(config, curves.curve(model, gpu, memory.precision, entry.curve), entry);
@@ -304,12 +302,12 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
         sim::update_kernels(*clock, model.parameters(), memory.state_values);
     expect_countable(config, entry, sim::pass_seconds(times) + updating.device_s);
     const Duration update = seconds(updating.device_s);
-    if (plain) {
+    if (entry.learners.count > 1) {
         const Duration alone = seconds(sim::pass_seconds(times)) + update;
-        if (entry.learners.count == 1) return {alone, {}};
         const double device_s = times.shared_s + updating.shared_s;
         return {learners_time({to_seconds(alone), device_s}, entry), {}};
     }
+    if (entry.request.is_plain()) return {seconds(sim::pass_seconds(times)), update};
     if (entry.job.compute.empty()) {
         entry.job.layout = sim::make_layout(model, entry.request, place(config, "layout"), &times);
     }
@@ -345,7 +343,7 @@ void read_compute(ConfigReader& config, const sim::Topology& topology, MemoryChe
             entry.gpus += fmt::format("{}{}", entry.gpus.empty() ? "" : ", ", gpu);
         }
         entry.job.compute.push_back(time.passes);
-        if (!entry.request.is_plain()) entry.job.update.push_back(time.update);
+        entry.job.update.push_back(time.update);
     }
 }
 
@@ -358,7 +356,7 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
         static_cast<double>(job.accumulation) * to_seconds(std::ranges::max(job.compute));
     const double longest_update_s =
         job.update.empty() ? 0 : to_seconds(std::ranges::max(job.update));
-    entry.alone_s = micro_batches_s;
+    entry.alone_s = micro_batches_s + longest_update_s;
     entry.memory = sim::layout_memory(model, request, memory.rule);
     entry.whole = sim::memory_need(model, job.batch, memory.rule);
     if (job.learners > 1) entry.memory.need = entry.whole;

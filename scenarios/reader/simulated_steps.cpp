@@ -101,8 +101,8 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
     options.network = scenario.network;
     const sim::JobSteps result =
         sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options).front();
-    return {mean_of_steps(result, scenario.warm_up), std::ranges::max(job.compute),
-            scenario.jobs.front().coded};
+    return {mean_of_steps(result, scenario.warm_up),
+            std::ranges::max(job.compute) + job.longest_update(), scenario.jobs.front().coded};
 }
 
 // Steps of so many machines at each batch of one GPU, which never fall with it.

@@ -79,7 +79,7 @@ void AsyncPlayer::compute(std::size_t rank, Instant now) {
         const Duration early = Duration::of(round_nearest(backward * (1 - job().buckets[i].ready)));
         host().wake(*this, end - early, token_of(AsyncToken::bucket, rank, i));
     }
-    host().wake(*this, end, token_of(AsyncToken::computed, rank));
+    host().wake(*this, end + job().update_of(rank), token_of(AsyncToken::computed, rank));
 }
 
 void AsyncPlayer::woken(std::uint64_t token, Instant now) {

@@ -9,9 +9,11 @@
 namespace ukemi::sim {
 namespace {
 
-// Tokens: those of buckets that are ready, the ends of the pass and of measuring, the sender's.
+// Tokens: those of buckets that are ready, the ends of the pass, of measuring and of the update,
+// the sender's.
 constexpr std::uint64_t computed_token = std::uint64_t{1} << 32;
 constexpr std::uint64_t measured_token = computed_token + 1;
+constexpr std::uint64_t updated_token = computed_token + 2;
 constexpr std::uint64_t sender_tokens = std::uint64_t{2} << 32;
 
 }  // namespace
@@ -44,6 +46,7 @@ void DataParallelPlayer::play_step(Instant begin) {
     if (record().detailed) record().computing = computing;
     set_computed_at(begin + longest + encoding_);
     computed_ = false;
+    updating_ = false;
     gathered_at_.reset();
     if (sender_) plan_buckets(begin + longest, longest);
     host().wake(*this, computed_at(), computed_token);
@@ -67,6 +70,8 @@ void DataParallelPlayer::plan_buckets(Instant computed, Duration longest) {
 void DataParallelPlayer::woken(std::uint64_t token, Instant now) {
     if (token >= sender_tokens) {
         sender_->woken(token, now);
+    } else if (token == updated_token) {
+        return finish_step(now);
     } else if (token == computed_token) {
         computed_ = true;
     } else if (token != measured_token) {
@@ -81,7 +86,7 @@ void DataParallelPlayer::arrived(std::uint64_t token, Instant now) {
 }
 
 void DataParallelPlayer::end_if_done(Instant now) {
-    if (!computed_ || (sender_ && !sender_->all_arrived())) return;
+    if (!computed_ || updating_ || (sender_ && !sender_->all_arrived())) return;
     if (!gathered_at_) {
         gathered_at_ = now;
         if (job().monitoring > Duration{}) {
@@ -95,8 +100,16 @@ void DataParallelPlayer::end_if_done(Instant now) {
     parts.sending = exposed_parts.sending;
     parts.coding = exposed_parts.coding + encoding_;
     parts.agreeing = exposed_parts.agreeing;
-    computed_ = false;
-    finish_step(now);
+    // Every worker all parameters; the step ends with the slowest.
+    const Duration longest = job().longest_update();
+    if (longest == Duration{}) return finish_step(now);
+    Duration all;
+    for (const Duration own : job().update) all += own;
+    const Duration mean = Duration::of(all.raw() / static_cast<std::int64_t>(job().workers.size()));
+    parts.compute += mean;
+    parts.straggler += longest - mean;
+    updating_ = true;
+    host().wake(*this, now + longest, updated_token);
 }
 
 }  // namespace ukemi::sim

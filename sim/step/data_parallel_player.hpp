@@ -32,6 +32,7 @@ private:
     Duration encoding_;                     // of all buckets
     bool computed_ = false;
     std::optional<Instant> gathered_at_;  // when all gradients had arrived, and are measured
+    bool updating_ = false;
 };
 
 }  // namespace ukemi::sim

@@ -320,7 +320,8 @@ std::string words_of(const SearchedDimensions& searched) {
     for (std::size_t i = first; i < std::min(searched.grids.size(), first + named_max); ++i) {
         text += in_milliseconds(searched.grids[i].words, searched.grids[i].time) + "; ";
     }
-    if (searched.grid_wins()) text += "by name " + in_milliseconds(flat.name, flat.time) + "; ";
+    if (searched.grid_wins())
+        text += "by name, and no grid, " + in_milliseconds(flat.name, flat.time) + "; ";
     return text + fmt::format("{} grids played", searched.grids.size());
 }
 

@@ -6,8 +6,9 @@
 // so from the inside of the cluster outwards; every order of the axes and, along each, a ring,
 // halving-doubling and (up to 16 ranks) all at once are tried. What an axis takes is reckoned from
 // its slowest path when all its lines send at once; of all grids those with the smallest sums are
-// played on the idle network, and so is every schedule by name. Messages have a latency and no
-// price of their own beyond it, which favours many at once. Equal inputs give equal answers.
+// played on the idle network, and so is every schedule by name that is none of them, as
+// hierarchical is. Messages have a latency and no price of their own beyond it, which favours many
+// at once. Equal inputs give equal answers.
 #pragma once
 
 #include <cstdint>

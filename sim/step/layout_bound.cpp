@@ -413,7 +413,9 @@ Duration least_step(const Topology& topology, const StepJob& job) {
     if (stragglers.independent > 0 || stragglers.persistent > 0 || stragglers.machine > 0) {
         return {};
     }
-    if (!job.layout) return job.accumulation * std::ranges::max(job.compute);
+    if (!job.layout) {
+        return job.accumulation * std::ranges::max(job.compute) + job.longest_update();
+    }
     return LeastStep(topology, job).run();
 }
 

@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <span>
+#include <vector>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -85,6 +88,21 @@ std::vector<std::int64_t> most_kept(const LayoutRequest& request, std::int32_t s
 
 namespace {
 
+// The most that `count` units have that follow each other; of units of several ranges, or of passes
+// of several micro-batches, any may.
+std::int64_t most_at_once(std::vector<std::int64_t> units, std::size_t count, bool in_order) {
+    count = std::min(count, units.size());
+    if (!in_order) std::ranges::sort(units, std::greater());
+    const std::size_t windows = in_order ? units.size() - count + 1 : 1;
+    std::int64_t most = 0;
+    for (std::size_t first = 0; first < windows; ++first) {
+        const auto from = units.begin() + static_cast<std::ptrdiff_t>(first);
+        most = std::max(most, std::accumulate(from, from + static_cast<std::ptrdiff_t>(count),
+                                              std::int64_t{0}));
+    }
+    return most;
+}
+
 // Parameters, gradients and states of the ranges that a pipeline rank holds, on one of its workers.
 MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges,
                    const LayoutRequest& request, const ModelPieces& pieces,
@@ -94,8 +112,7 @@ MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges
     // Of what is not divided, since one rank holds it alone, nothing is ever brought together.
     const bool divides_experts = request.expert_adders() > 1;
     const bool divides_rest = request.holders() > 1;
-    std::int64_t divided = 0;
-    std::int64_t largest = 0;  // unit of what is divided
+    std::vector<std::int64_t> units;  // of what is divided
     for (const LayerRange& range : ranges) {
         for (const LayerRange& unit : layer_units(model, range)) {
             const std::int64_t held = pieces.parameters(unit);
@@ -104,8 +121,7 @@ MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges
             of_experts += experts;
             const std::int64_t gathered =
                 (divides_experts ? experts : 0) + (divides_rest ? held - experts : 0);
-            divided += gathered;
-            largest = std::max(largest, gathered);
+            units.push_back(gathered);
         }
     }
     const bool shards = request.shard != Shard::none;
@@ -116,11 +132,15 @@ MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges
     const std::int64_t part =
         part_of(all - of_experts, request.holders()) + part_of(of_experts, request.expert_adders());
     const Bytes value = bytes(rule.bytes_a_value);
+    // Without a pipeline a backward pass comes back the way that the forward pass went.
+    const bool in_order = request.degrees.pipeline == 1;
     MemoryNeed need{all * value, all * value, rule.bytes_a_state * bytes(part), {}, rule.reserve};
-    if (divides && request.shard != Shard::optimiser) need.gradients = (part + largest) * value;
+    if (divides && request.shard != Shard::optimiser) {
+        need.gradients = (part + most_at_once(units, 1, in_order)) * value;
+    }
     if (divides && request.shard == Shard::parameters) {
-        const std::int64_t whole = std::min((request.prefetch + 1) * largest, divided);
-        need.weights = (part + whole) * value;
+        const auto whole = static_cast<std::size_t>(request.prefetch) + 1;
+        need.weights = (part + most_at_once(units, whole, in_order)) * value;
     }
     return need;
 }

@@ -52,7 +52,8 @@ void PairPlayer::begin_update(std::size_t rank, Instant now) {
     host().send(*this, between(other, rank), job().pair_model, now + job().launch.overhead,
                 token_of(PairToken::fetched, rank));
     const Duration once = Duration::of(round_nearest(next_pass_ns(rank)));
-    host().wake(*this, now + job().accumulation * once, token_of(PairToken::computed, rank));
+    host().wake(*this, now + job().accumulation * once + job().update_of(rank),
+                token_of(PairToken::computed, rank));
 }
 
 void PairPlayer::arrived(std::uint64_t token, Instant now) {

@@ -86,8 +86,9 @@ void write_worker(TraceWriter& trace, std::int64_t process, std::size_t rank, co
     trace.span(process, row, "accumulate", begin, last);
     trace.span(process, row, "forward", last, backward);
     trace.span(process, row, "backward", backward, begin + own);
-    trace.span(process, row, "wait for all gradients", begin + own,
-               step.end - step.parts.validation);
+    const Instant updating = step.end - step.parts.validation - job.longest_update();
+    trace.span(process, row, "wait for all gradients", begin + own, updating);
+    trace.span(process, row, "update", updating, updating + job.update_of(rank));
 }
 
 void write_spans(TraceWriter& trace, std::int64_t process, std::size_t rows,

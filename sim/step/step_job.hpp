@@ -1,6 +1,7 @@
 // step_job.hpp — a job as one step sees it: what is computed, what is sent, what holds it up.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,11 +48,11 @@ struct Validation {
 struct StepJob {
     std::string name;
     std::vector<DeviceId> workers;  // by rank
-    // By rank: forward, backward and update of one micro-batch. With a layout, of the whole model
-    // on this worker alone.
+    // By rank: forward and backward of one micro-batch. With a layout, of the whole model on this
+    // worker alone.
     std::vector<Duration> compute;
-    // In a layout, by rank: the update of the whole model's parameters on this worker alone, once a
-    // step. None: it is in `compute`.
+    // By rank: the update of the whole model's parameters on this worker alone, once a step, when
+    // all gradients have arrived. None, or zero: it is in `compute`.
     std::vector<Duration> update;
     std::int64_t batch = 1;         // samples of a worker's micro-batch; of a replica's in a layout
     std::int64_t accumulation = 1;  // micro-batches a step; only the last sends
@@ -94,6 +95,12 @@ struct StepJob {
     std::int64_t replicas() const;  // that have samples of their own
     std::int64_t samples_per_step() const;
     Duration validation_time() const;  // of one validation
+    Duration update_of(std::size_t rank) const {
+        return update.empty() ? Duration{} : update[rank];
+    }
+    Duration longest_update() const {
+        return update.empty() ? Duration{} : *std::ranges::max_element(update);
+    }
 };
 
 // Draws the factors of one job, step by step.

@@ -168,10 +168,15 @@ void WorkloadPlayer::begin_next(std::uint32_t number, Instant now) {
         const WorkNode& other =
             node(static_cast<std::size_t>(group.ranks[i]), group.come[i][group.begun]);
         if (other.exchange == first.exchange && other.bytes == first.bytes) continue;
-        throw InputError(fmt::format("job {}", name()), "",
-                         fmt::format("rank {} comes to \"{}\" where rank {} comes to \"{}\": "
-                                     "expected the same collective and size",
-                                     group.ranks[i], other.name, group.ranks[0], first.name));
+        const std::string differs =
+            other.exchange == first.exchange
+                ? fmt::format("{} bytes, found {}", first.bytes.raw(), other.bytes.raw())
+                : "the same kind of collective, found another";
+        throw InputError(
+            fmt::format("job {}", name()), "",
+            fmt::format("rank {} comes to \"{}\" where rank {} comes to \"{}\": "
+                        "expected {}",
+                        group.ranks[i], other.name, group.ranks[0], first.name, differs));
     }
     ++group.begun;
     group.busy = true;

@@ -33,7 +33,7 @@ TEST_CASE("dimension scenario: the fastest grid is taken, and the next ones are 
     CHECK(kernels::ranks_of(entry.job.axes) == 32);
     CHECK_THAT(entry.why, Catch::Contains("GPUs (") &&
                               Catch::Contains(" ms alone, of 2.921 MB; ") &&
-                              Catch::Contains("by name ") && Catch::Contains("grids played"));
+                              Catch::Contains("by name, ") && Catch::Contains("grids played"));
     const auto ring =
         ddl_of({{"/cluster/count", "8", "--set"}, {"/job/collective", "ring", "--set"}, small});
     CHECK(first_step_s(searched) < first_step_s(ring));

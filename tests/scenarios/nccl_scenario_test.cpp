@@ -40,7 +40,7 @@ TEST_CASE("nccl scenario: a step waits for what NCCL takes", "[scenario]") {
     const sim::NcclPlace place = sim::nccl_place(scenario.topology, routes, job.workers, "test");
     const Bytes gradients = bytes(4 * std::int64_t{25'557'032});
     const double exchange = sim::nccl_seconds(place, sim::nccl_choice(place, gradients), gradients);
-    const double step = to_seconds(job.compute.front()) + exchange;
+    const double step = to_seconds(job.compute.front() + job.longest_update()) + exchange;
     CHECK(step_s(scenario) == Approx(step).epsilon(1e-6));
     std::string slow(in_one);
     slow.replace(slow.find("\"buckets\""), 0, R"("launch": {"overhead": "1 ms"}, )");

@@ -116,6 +116,47 @@ constexpr Wrong wrong[] = {
 
 }  // namespace
 
+// One GPU with kernels or a roofline, whose update is told apart from its passes.
+TEST_CASE("step scenario: parameters are updated once a step, not with every micro-batch",
+          "[scenario]") {
+    const char* const compute = GENERATE(R"({"kernels": {}})", R"({"arithmetic_share": 0.5})");
+    const auto scenario_of = [&](int accumulation, const char* rest) {
+        const std::string text = fmt::format(
+            R"({{"name": "update", "seed": 1, "cluster": {{"machine": "dgx_h100", "count": 1}},
+                 "job": {{"model": {{"kind": "transformer", "name": "m", "layers": 4,
+                     "hidden": 1024, "heads": 16, "vocabulary": 32000, "sequence": 512}},
+                     "batch": 4, "accumulation": {}, "precision": "bf16", "steps": 1,
+                     "optimiser_state": "adam", "compute": {}, {}}}}})",
+            accumulation, compute, rest);
+        return scenarios::step_scenario_from_text(text, "update.json");
+    };
+    const auto step = [&](int accumulation, const char* rest = R"("workers": 1)") {
+        const scenarios::StepScenario scenario = scenario_of(accumulation, rest);
+        const std::vector<sim::StepJob> jobs = {scenario.jobs.front().job};
+        return sim::run_steps(scenario.topology, jobs, {}, {}).front().steps.front();
+    };
+    const sim::StepJob job = scenario_of(1, R"("workers": 1)").jobs.front().job;
+    const Duration pass = job.compute.front();
+    const Duration update = job.longest_update();
+    REQUIRE(10 * update > pass);
+    for (const int accumulation : {1, 2, 8}) {
+        const sim::StepRecord record = step(accumulation);
+        CHECK(record.end - record.begin == accumulation * pass + update);
+        CHECK(record.parts.compute == accumulation * pass + update);
+    }
+    // Nothing of it is forward: a sample of a validation is a third of a sample's pass.
+    const char* validated = R"("workers": 1, "validation": {"every": 1, "samples": 4})";
+    CHECK(to_seconds(step(1, validated).parts.validation) ==
+          Approx(to_seconds(pass) / 3).epsilon(1e-6));
+    // And it hides nothing of what is sent, as in a layout.
+    const char* ring = R"("workers": 8, "collective": "ring")";
+    const char* again = R"("workers": 8, "collective": "ring",
+                           "layout": {"recompute_blocks": 1, "recompute": true})";
+    const sim::StepRecord plain = step(1, ring);
+    CHECK(plain.end - plain.begin >= pass + update);
+    CHECK(plain.end - plain.begin < step(1, again).end - step(1, again).begin);
+}
+
 TEST_CASE("step scenario: the shipped ones are right, complete and read back alike", "[scenario]") {
     std::size_t count = 0;
     const auto folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "steps";

@@ -22,7 +22,7 @@ namespace {
 class Transformer {
 public:
     Transformer(std::string name, const TransformerShape& shape) : shape_(shape) {
-        INVARIANT(shape.hidden % shape.heads == 0);
+        INVARIANT(shape.head_width > 0 || shape.hidden % shape.heads == 0);
         profile_.name = std::move(name);
         profile_.transformer = shape;
         profile_.sample = fmt::format("sequence of {} tokens", shape.sequence_length);

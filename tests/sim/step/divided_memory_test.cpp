@@ -27,8 +27,7 @@ struct Gathered {
 Gathered gathered_of(const sim::ModelProfile& model, const sim::LayoutRequest& request) {
     const sim::ModelPieces pieces(model, request);
     Gathered gathered;
-    std::int64_t largest = 0;
-    std::int64_t divided = 0;
+    std::vector<std::int64_t> units;
     for (const sim::LayerRange& unit : sim::layer_units(model, {0, model.layers.size()})) {
         std::int64_t here = 0;
         const auto count = [&](sim::TensorSums sums, std::int64_t ranks) {
@@ -38,10 +37,16 @@ Gathered gathered_of(const sim::ModelProfile& model, const sim::LayoutRequest& r
         };
         count(sim::TensorSums::by_all, request.holders());
         count(sim::TensorSums::by_some, request.expert_adders());
-        largest = std::max(largest, here);
-        divided += here;
+        units.push_back(here);
     }
-    gathered.at_once = std::min(divided, (request.prefetch + 1) * largest);
+    for (std::size_t first = 0; first < units.size(); ++first) {
+        std::int64_t sum = 0;
+        const auto ahead = static_cast<std::size_t>(request.prefetch);
+        for (std::size_t i = first; i < std::min(units.size(), first + ahead + 1); ++i) {
+            sum += units[i];
+        }
+        gathered.at_once = std::max(gathered.at_once, sum);
+    }
     return gathered;
 }
 
@@ -105,6 +110,7 @@ TEST_CASE("divided memory: experts that one rank holds are there once", "[divide
     request.degrees.data = 4;
     request.expert = 4;
     request.shard = sim::Shard::parameters;
+    request.prefetch = 2;  // all units
     const sim::ModelPieces pieces(model, request);
     const sim::LayerRange all{0, model.layers.size()};
     const std::int64_t experts = pieces.parameters(all, sim::TensorSums::by_some);

@@ -152,7 +152,8 @@ TEST_CASE("divided: memory is ZeRO's, 4 + 12/n, 2 + 14/n and 16/n bytes a parame
     const sim::MemoryRule rule =
         sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     const std::int64_t all = model.parameters();
-    const std::int64_t unit = 51200 * 3072 + 1024 * 3072;  // the embeddings, the largest
+    const std::int64_t unit = 51200 * 3072 + 1024 * 3072;     // the embeddings, the largest
+    const std::int64_t block = 12 * 3072 * 3072 + 13 * 3072;  // all others; the first follows them
     constexpr std::int64_t n = 64;
     const std::int64_t part = (all + n - 1) / n;
     const auto need = [&](sim::Shard shard, std::int32_t prefetch = 1) {
@@ -163,9 +164,12 @@ TEST_CASE("divided: memory is ZeRO's, 4 + 12/n, 2 + 14/n and 16/n bytes a parame
     CHECK(need(sim::Shard::none).parameters() == bytes(16 * all));
     CHECK(need(sim::Shard::optimiser).parameters() == bytes(4 * all + 12 * part));
     CHECK(need(sim::Shard::gradients).parameters() == bytes(2 * all + 14 * part + 2 * unit));
-    CHECK(need(sim::Shard::parameters).parameters() == bytes(16 * part + 2 * unit + 4 * unit));
+    CHECK(need(sim::Shard::parameters).parameters() ==
+          bytes(16 * part + 2 * unit + 2 * (unit + block)));
     CHECK(need(sim::Shard::parameters, 3).weights - need(sim::Shard::parameters, 0).weights ==
-          bytes(3 * 2 * unit));
+          bytes(3 * 2 * block));
+    // No more than all.
+    CHECK(need(sim::Shard::parameters, 1000).weights == bytes(2 * (part + all)));
     CHECK(need(sim::Shard::parameters).kept == need(sim::Shard::none).kept);
     // One replica has nothing to divide.
     CHECK(sim::layout_memory(model, divided_request(sim::Shard::parameters, 1), rule)
