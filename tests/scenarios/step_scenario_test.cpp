@@ -135,15 +135,20 @@ TEST_CASE("step scenario: parameters are updated once a step, not with every mic
         const std::vector<sim::StepJob> jobs = {scenario.jobs.front().job};
         return sim::run_steps(scenario.topology, jobs, {}, {}).front().steps.front();
     };
-    const sim::StepJob job = scenario_of(1, R"("workers": 1)").jobs.front().job;
-    const Duration pass = job.compute.front();
-    const Duration update = job.longest_update();
-    REQUIRE(10 * update > pass);
-    for (const int accumulation : {1, 2, 8}) {
+    const auto job_of = [&](int accumulation) {
+        return scenario_of(accumulation, R"("workers": 1)").jobs.front().job;
+    };
+    for (const int accumulation : {1, 2, 8}) {  // where several gradients are added up, each longer
+        const Duration pass = job_of(accumulation).compute.front();
+        const Duration update = job_of(accumulation).longest_update();
+        REQUIRE(10 * update > pass);
         const sim::StepRecord record = step(accumulation);
-        CHECK(record.end - record.begin == accumulation * pass + update);
-        CHECK(record.parts.compute == accumulation * pass + update);
+        CAPTURE(compute, accumulation, pass.raw(), update.raw());
+        CHECK((record.end - record.begin).raw() == (accumulation * pass + update).raw());
+        CHECK(record.parts.compute == record.end - record.begin);
     }
+    CHECK(job_of(2).compute == job_of(8).compute);
+    const Duration pass = job_of(1).compute.front();
     // Nothing of it is forward: a sample of a validation is a third of a sample's pass.
     const char* validated = R"("workers": 1, "validation": {"every": 1, "samples": 4})";
     CHECK(to_seconds(step(1, validated).parts.validation) ==
@@ -153,7 +158,7 @@ TEST_CASE("step scenario: parameters are updated once a step, not with every mic
     const char* again = R"("workers": 8, "collective": "ring",
                            "layout": {"recompute_blocks": 1, "recompute": true})";
     const sim::StepRecord plain = step(1, ring);
-    CHECK(plain.end - plain.begin >= pass + update);
+    CHECK(plain.end - plain.begin >= pass + job_of(1).longest_update());
     CHECK(plain.end - plain.begin < step(1, again).end - step(1, again).begin);
 }
 
