@@ -29,13 +29,13 @@ Int128 exchange_in(const TimeBySize& times, std::int32_t workers) {
     return time_for_size(times, workers).raw();
 }
 
-// What the whole step of a group takes longer than computing and `coding`.
+// What the whole step of a group takes longer than computing and these `others`.
 Int128 exposed_of(const std::vector<GroupTime>& groups, const std::vector<BatchTime>& compute,
-                  std::int64_t batch, std::int32_t workers, Duration coding = {}) {
+                  std::int64_t batch, std::int32_t workers, Duration others) {
     const Int128 whole = nanoseconds_for_size(groups, workers, [batch](const GroupTime& group) {
         return compute_of(group.steps, batch);
     });
-    return std::max<Int128>(whole - compute_of(compute, batch) - coding.raw(), 0);
+    return std::max<Int128>(whole - compute_of(compute, batch) - others.raw(), 0);
 }
 
 }  // namespace
@@ -71,11 +71,11 @@ Parts parts_of_learners(const LearnerSteps& row, const Plan& plan, std::int32_t 
         std::max<std::int64_t>(plan.accumulation, (samples - 1) / row.worker_batch_max + 1);
     const std::int64_t batch = (samples - 1) / micro_steps + 1;
     Parts parts;
-    parts.compute = compute_of(row.compute, batch) * micro_steps;
+    parts.compute = compute_of(row.compute, batch) * micro_steps + row.update.raw();
     if (plan.learners_per_gpu > row.learners) {
         parts.compute = parts.compute * plan.learners_per_gpu / row.learners;
     }
-    parts.communication = exposed_of(row.groups, row.compute, batch, workers);
+    parts.communication = exposed_of(row.groups, row.compute, batch, workers, row.update);
     return parts;
 }
 
@@ -99,7 +99,7 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
         std::max<std::int64_t>(plan.accumulation, (samples - 1) / fits + 1);
     const std::int64_t batch = (samples - 1) / micro_steps + 1;
     Parts parts;
-    parts.compute = compute_of(time.compute, batch) * micro_steps;
+    parts.compute = compute_of(time.compute, batch) * micro_steps + time.update.raw();
     if (side_by_side) {
         const auto last = std::ssize(time.learner_speeds) - 1;
         const auto index = std::min<std::ptrdiff_t>(plan.learners_per_gpu - 1, last);
@@ -110,8 +110,8 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
         std::ranges::find(time.exchanges, plan.synchronisation, &ExchangeTime::synchronisation);
     parts.row = workers > 1 ? codec_time(time, plan) : nullptr;  // alone nothing is sent
     if (parts.row != nullptr && !parts.row->groups.empty()) {
-        parts.communication =
-            exposed_of(parts.row->groups, time.compute, batch, workers, parts.row->encoding);
+        parts.communication = exposed_of(parts.row->groups, time.compute, batch, workers,
+                                         parts.row->encoding + time.update);
     } else if (parts.row != nullptr) {
         parts.communication = time_for_size(parts.row->synchronisation, workers).raw();
     } else if (exchange != time.exchanges.end()) {
@@ -119,7 +119,7 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     } else if (time.groups.empty()) {
         parts.communication = exchange_in(time.synchronisation, workers);
     } else {
-        parts.communication = exposed_of(time.groups, time.compute, batch, workers);
+        parts.communication = exposed_of(time.groups, time.compute, batch, workers, time.update);
     }
     parts.encoding = parts.row != nullptr ? parts.row->encoding.raw() : 0;
     return parts;

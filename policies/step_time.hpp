@@ -58,6 +58,7 @@ struct LearnerSteps {
     std::int64_t worker_batch_max = 1;
     std::vector<BatchTime> compute;
     std::vector<GroupTime> groups;
+    Duration update = {};
 };
 
 struct StepTime {
@@ -65,6 +66,7 @@ struct StepTime {
     // last two points' line goes on (or the time grows with the batch, if there is one); below the
     // first, its time. So a larger batch never takes less if the points say so.
     std::vector<BatchTime> compute;
+    Duration update = {};               // of parameters, once a step besides `compute`
     std::int64_t worker_batch_max = 0;  // larger batches take several micro-steps; 0: any fits
     // Straight between rows and constant outside, like every TimeBySize; but one worker alone
     // sends nothing unless a row says so. The same holds of the tables below.

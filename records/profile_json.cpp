@@ -167,6 +167,7 @@ json step_time_json(const policies::StepTime& time) {
     json object = {{"compute", batch_times_json(time.compute)},
                    {"worker_batch_max", time.worker_batch_max},
                    {"synchronisation", sized_times_json(time.synchronisation)}};
+    if (time.update > Duration{}) object["update_ns"] = time.update.raw();
     if (!time.groups.empty()) object["groups"] = group_times_json(time.groups);
     if (time.bytes != 0) object["bytes"] = time.bytes;
     for (const policies::CodecTime& row : time.codecs) {
@@ -182,6 +183,7 @@ json step_time_json(const policies::StepTime& time) {
                                            {"worker_batch_max", row.worker_batch_max},
                                            {"compute", batch_times_json(row.compute)},
                                            {"groups", group_times_json(row.groups)}});
+        if (row.update > Duration{}) object["learner_steps"].back()["update_ns"] = row.update.raw();
     }
     return object;
 }
@@ -192,6 +194,7 @@ policies::LearnerSteps learner_steps_from(const json& object, std::int32_t learn
     fields.integer_from("learners", 2, row.learners);
     fields.integer_from("worker_batch_max", std::int64_t{1}, row.worker_batch_max);
     row.compute = batch_times_from(fields, "compute");
+    fields.time("update_ns", row.update, policies::step_part_longest);
     read_group_times(fields, row.groups);
     fields.finish();
     if (row.learners != learners) Fields::refuse("learners", "two, three, and so on");
@@ -203,6 +206,7 @@ policies::StepTime step_time_from(const json& object) {
     policies::StepTime time;
     Fields fields(object);
     time.compute = batch_times_from(fields, "compute");
+    fields.time("update_ns", time.update, policies::step_part_longest);
     fields.integer_from("worker_batch_max", std::int64_t{0}, time.worker_batch_max);
     read_sized_times(fields, "synchronisation", time.synchronisation);
     fields.integer_from("bytes", std::int64_t{0}, time.bytes);

@@ -250,14 +250,17 @@ sim::LearnerRule read_learners(ConfigReader& config) {
     return rule;
 }
 
-// A step of all learners of a GPU, and in the entry's words what bounds it.
-Duration learners_time(const sim::LearnerStep& step, StepJobEntry& entry) {
+// A step of all learners of a GPU, of whom each updates parameters of its own, and in the entry's
+// words what bounds it.
+PassTime of_learners(const sim::LearnerStep& step, Duration update, StepJobEntry& entry) {
     entry.curve += fmt::format(
         "; {} learners {}: {:.4g} ms alone, {:.4g} ms of the device, bound by {}",
         entry.learners.count,
         entry.learners.sharing == sim::LearnerSharing::in_turn ? "in turn" : "side by side",
         1e3 * step.alone_s, 1e3 * step.device_s, sim::bound_of(step, entry.learners));
-    return seconds(sim::round_seconds(step, entry.learners));
+    const Duration updates = entry.learners.count * update;  // bound by the device's memory
+    const Duration all = seconds(sim::round_seconds(step, entry.learners));
+    return {std::max(all - updates, Duration{}), updates};
 }
 
 // So that it can be counted in nanoseconds, for several learners, too.
@@ -271,6 +274,7 @@ void expect_countable(const ConfigReader& config, const StepJobEntry& entry, dou
 PassTime curve_time(const ConfigReader& config, const sim::CostCurve& curve, StepJobEntry& entry) {
     expect_countable(config, entry, curve.step_seconds(entry.job.batch));
     const Duration time = curve.step_time(entry.job.batch);
+    const Duration update = std::min(seconds(curve.update_seconds()), time);
     if (entry.learners.count > 1) {
         if (!curve.has_device_seconds()) {
             config.fail("learners",
@@ -278,9 +282,8 @@ PassTime curve_time(const ConfigReader& config, const sim::CostCurve& curve, Ste
                         "difference tells computing from launching");
         }
         const double device_s = curve.device_seconds(entry.job.batch);
-        return {learners_time({to_seconds(time), device_s}, entry), {}};
+        return of_learners({to_seconds(time), device_s}, update, entry);
     }
-    const Duration update = std::min(seconds(curve.update_seconds()), time);
     return {time - update, update};
 }
 
@@ -297,15 +300,17 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
                                            "another form than \"kernels\"",
                                            model.name));
     }
+    if (memory.precision == sim::Precision::fp8 && !model.transformer) {
+        config.fail("precision", "kernels in fp8 are known of transformers: expected bf16");
+    }
     const sim::LayerTimes times = sim::layer_times(model, entry.request, *clock);
     const sim::KernelSum updating =
         sim::update_kernels(*clock, model.parameters(), memory.state_values);
     expect_countable(config, entry, sim::pass_seconds(times) + updating.device_s);
     const Duration update = seconds(updating.device_s);
     if (entry.learners.count > 1) {
-        const Duration alone = seconds(sim::pass_seconds(times)) + update;
-        const double device_s = times.shared_s + updating.shared_s;
-        return {learners_time({to_seconds(alone), device_s}, entry), {}};
+        const double alone_s = sim::pass_seconds(times) + updating.device_s;
+        return of_learners({alone_s, times.shared_s + updating.shared_s}, update, entry);
     }
     if (entry.request.is_plain()) return {seconds(sim::pass_seconds(times)), update};
     if (entry.job.compute.empty()) {
@@ -427,6 +432,9 @@ void update_variables(const ConfigReader& config, const sim::Topology& topology,
     if (!job.servers.empty()) {
         const std::vector<Bytes> load = sim::place_on_servers(job.buckets, job.servers.size());
         entry.most_on_a_server = std::ranges::max(load);
+        // The servers update, in no time.
+        entry.alone_s -= to_seconds(job.longest_update());
+        job.update.clear();
     }
     if (job.asynchronous && job.input.samples_per_second > 0) {
         config.fail("input", "workers that do not wait for each other have no common input");

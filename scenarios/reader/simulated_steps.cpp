@@ -67,6 +67,7 @@ std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t mac
 struct MeanStep {
     Duration whole;
     Duration compute;  // of the slowest kind of worker, nothing to wait for
+    Duration update;
     sim::CodedBytes coded;
 };
 
@@ -101,8 +102,8 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
     options.network = scenario.network;
     const sim::JobSteps result =
         sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options).front();
-    return {mean_of_steps(result, scenario.warm_up),
-            std::ranges::max(job.compute) + job.longest_update(), scenario.jobs.front().coded};
+    return {mean_of_steps(result, scenario.warm_up), std::ranges::max(job.compute),
+            job.longest_update(), scenario.jobs.front().coded};
 }
 
 // Steps of so many machines at each batch of one GPU, which never fall with it.
@@ -138,6 +139,7 @@ policies::StepTime simulated_steps(const std::filesystem::path& file,
         std::vector<MeanStep> steps;
         time.groups.push_back(group_time(file, count, gpus, batches, {}, steps));
         if (count > 1) continue;
+        time.update = steps.front().update;
         for (std::size_t i = 0; i < batches.size(); ++i) {
             time.compute.push_back({batches[i] * gpus, steps[i].compute});
         }
@@ -180,6 +182,7 @@ policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
         std::vector<MeanStep> steps;
         row.groups.push_back(group_time(file, count, gpus, fitting, asked, steps));
         if (count > 1) continue;
+        row.update = steps.front().update;
         for (std::size_t i = 0; i < fitting.size(); ++i) {
             row.compute.push_back({fitting[i] * gpus, steps[i].compute});
         }

@@ -49,17 +49,33 @@ struct Routes::State {
         return cost;
     }
 
+    // The machine, if each of these switches has a cable into it: each to a NIC of its own, as in
+    // rails.
+    MachineId entered_from(std::span<const RouteCosts::Step> switches, MachineId machine) const {
+        if (machine == no_machine) return no_machine;
+        for (const RouteCosts::Step& step : switches) {
+            bool enters = false;
+            for (const LinkId link : topology.links_from(static_cast<DeviceId>(step.to))) {
+                enters = enters || topology.device(topology.link(link).to).machine == machine;
+                if (enters) break;
+            }
+            if (!enters) return no_machine;
+        }
+        return machine;
+    }
+
     // Where ways out of a machine, or into it, part inside it: the number of the GPU at this end
     // among those that are as near. Nothing elsewhere, or if no GPU is there.
     std::optional<std::uint64_t> turn_of_gpu(DeviceId from, DeviceId to,
                                              std::span<const RouteCosts::Step> best) {
         if (best.size() < 2) return std::nullopt;
         const auto near = static_cast<DeviceId>(best.front().to);
-        const MachineId machine = topology.device(near).machine;
+        MachineId machine = topology.device(near).machine;
+        if (machine == no_machine) machine = entered_from(best, topology.device(to).machine);
+        if (machine == no_machine) return std::nullopt;
         for (const RouteCosts::Step& step : best) {
-            if (topology.device(static_cast<DeviceId>(step.to)).machine != machine) {
-                return std::nullopt;
-            }
+            const MachineId other = topology.device(static_cast<DeviceId>(step.to)).machine;
+            if (other != machine && other != no_machine) return std::nullopt;
         }
         const bool leaves = topology.device(from).machine == machine;
         if (leaves == (topology.device(to).machine == machine)) return std::nullopt;

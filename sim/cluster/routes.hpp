@@ -6,8 +6,8 @@
 // destination, flow number, itself), so that flows spread, one flow keeps to one path, and no
 // choice depends on an address. Among NICs that are equally near to a GPU, beside it or anywhere in
 // its machine, it has the one of its number: those GPUs have them in turn, as NCCL gives them out,
-// and none is left over. What is left to a destination is route_costs.hpp's; paths are kept, so a
-// span stays valid as long as its Routes.
+// and none is left over unless there are more NICs than GPUs. What is left to a destination is
+// route_costs.hpp's; paths are kept, so a span stays valid as long as its Routes.
 #pragma once
 
 #include <cstdint>

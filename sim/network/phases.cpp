@@ -125,15 +125,23 @@ PhasedCollective phases_of(const kernels::Schedule& schedule) {
     return collective;
 }
 
+namespace {
+
+// Strands that move side by side are one transfer of all of their shares.
+double edge_share(const CollectivePhase& phase) { return phase.share * phase.strands; }
+
+}  // namespace
+
 std::shared_ptr<const TransferGraph> graph_of(const PhasedCollective& collective,
                                               std::int32_t window) {
     double least = 1;
-    for (const CollectivePhase& phase : collective.phases) least = std::min(least, phase.share);
+    for (const CollectivePhase& phase : collective.phases)
+        least = std::min(least, edge_share(phase));
     const auto chunks = static_cast<std::int32_t>(1 / least + 0.5);
     kernels::Schedule schedule{collective.name, collective.ranks, chunks, {}};
     std::int32_t step = 0;
     for (const CollectivePhase& phase : collective.phases) {
-        const auto count = static_cast<std::int32_t>(phase.share * chunks + 0.5);
+        const auto count = static_cast<std::int32_t>(edge_share(phase) * chunks + 0.5);
         for (std::int64_t round = 0; round < phase.rounds; ++round, ++step) {
             for (const Edge& edge : phase.edges) {
                 schedule.transfers.push_back({edge.from, edge.to, 0, count, step});

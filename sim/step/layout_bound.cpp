@@ -79,11 +79,13 @@ public:
     }
 
 private:
-    // Of passes side by side no order is followed: what each worker computes.
+    // Of passes side by side no order is followed: what each worker computes, and what it receives
+    // of its exchanges, which share its links.
     Duration longest_computing() {
         Duration longest;
         for (std::size_t p = 0; p < lists_.size(); ++p) {
             Duration all;
+            Duration received;
             for (const PipelinePass& pass : lists_[p]) {
                 double share = 0;
                 for (const ModelBlock& block : work_.blocks_of(pass)) share += block.share;
@@ -93,8 +95,13 @@ private:
                 const auto blocks = static_cast<std::int64_t>(work_.blocks_of(pass).size());
                 const Duration whole = at_least(share * to_seconds(job_.compute[rank]));
                 all += std::max(whole - nanoseconds(blocks), Duration{});
+                for (const ModelBlock& block : work_.blocks_of(pass)) {
+                    if (job_.nccl || !block.exchange || block.bytes == Bytes{}) continue;
+                    const Duration one = exchange(p, *block.exchange, block.bytes);
+                    received += std::max(one - job_.launch.overhead, Duration{});
+                }
             }
-            longest = std::max(longest, all);
+            longest = std::max({longest, all, received});
         }
         return longest + longest_update();
     }

@@ -1,6 +1,8 @@
 // pair_player.cpp — as many loops as workers, each of which waits for its own two things.
 #include "sim/step/pair_player.hpp"
 
+#include <algorithm>
+
 #include "base/invariant.hpp"
 
 namespace ukemi::sim {
@@ -23,6 +25,14 @@ PairPlayer::PairPlayer(StepHost& host, const StepJob& job, const StepOptions& op
         hosts_ = *job.hosts;
     } else {
         hosts_.connection = HostTransport::unbounded;
+        hosts_.device = HostTransport::unbounded;
+        ClusterNetwork& network = host.network();
+        for (const DeviceId worker : job.workers) {
+            const DeviceId socket = socket_of(network.topology(), network.routes(), worker);
+            if (socket == worker) continue;
+            hosts_.device =
+                std::min(hosts_.device, network.routes().bandwidth(worker, socket).raw());
+        }
     }
     hosts_.sum = HostTransport::unbounded;  // nothing is added up on the way
     copy_ = seconds(static_cast<double>(job.pair_model.raw()) / hosts_.device);

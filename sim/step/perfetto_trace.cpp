@@ -159,6 +159,8 @@ std::string perfetto_trace(const Topology& topology, std::span<const StepJob> jo
     std::int64_t row = 0;
     for (const auto& [link, crossed_by] : crossing) {
         if (row == static_cast<std::int64_t>(limits.links)) break;
+        // Connections between hosts are no cables.
+        if (index_of(link) >= topology.links().size()) continue;
         const Link& cable = topology.link(link);
         trace.name_row(
             links, ++row,

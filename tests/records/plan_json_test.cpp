@@ -375,9 +375,14 @@ TEST_CASE("profile json: exchanges and learners of a step's time come back", "[p
     time.learner_speeds.clear();
     time.learner_steps = {{2, 8, {{8, milliseconds(2)}}, {{1, {{8, milliseconds(2)}}}}},
                           {3, 4, {{4, milliseconds(3)}}, {{1, {{4, milliseconds(4)}}}}}};
+    time.update = milliseconds(1);
+    time.learner_steps[0].update = milliseconds(2);
     const JobProfile more = profile_from(reread(to_json(profile)));
     REQUIRE(more.step_time->learner_steps.size() == 2);
     CHECK(more.step_time->learner_steps[1].worker_batch_max == 4);
+    CHECK(more.step_time->update == milliseconds(1));
+    CHECK(more.step_time->learner_steps[0].update == milliseconds(2));
+    CHECK(more.step_time->learner_steps[1].update == Duration{});
     CHECK(to_json(more) == to_json(profile));
     const auto says = [&](const std::string& pointer, const json& value) {
         return complaint(profile, profile_from, "/step_time/learner_steps/" + pointer, value);

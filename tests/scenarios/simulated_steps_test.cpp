@@ -2,10 +2,12 @@
 #include "scenarios/reader/simulated_steps.hpp"
 
 #include <catch2/catch.hpp>
+#include <fstream>
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "tests/scenarios/scenario_text.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 
@@ -54,6 +56,30 @@ TEST_CASE("simulated steps: a table holds what the scenario of steps shows", "[s
             const Duration step = policies::step_of(time, plan_of(workers * batch), workers);
             CHECK(to_seconds(step) == Approx(simulated_s(workers, batch)).epsilon(1e-6));
         }
+    }
+}
+
+// A roofline, whose update is told apart: once a step, whatever the micro-steps.
+TEST_CASE("simulated steps: several micro-steps are those that simulate shows",
+          "[simulated_steps]") {
+    const ScratchFolder folder;
+    const auto file = folder / "steps.json";
+    std::ofstream(file) << R"({"name": "update", "seed": 1,
+        "cluster": {"machine": "p3.2xlarge", "count": 2},
+        "job": {"model": "bert_large", "batch": 1, "compute": {"arithmetic_share": 0.5},
+                "collective": "ring", "steps": 2}})";
+    const std::vector<std::int64_t> batches = {1};
+    const policies::StepTime time = scenarios::simulated_steps(file, batches, 2, "test");
+    CHECK(time.update > milliseconds(1));
+    for (const std::int64_t micro_steps : {1, 4, 32}) {
+        const scenarios::StepScenario scenario = scenarios::read_step_scenario(
+            file,
+            std::vector<ConfigOverride>{{"/job/accumulation", fmt::format("{}", micro_steps)}});
+        const std::vector<sim::StepJob> jobs = {scenario.jobs.front().job};
+        const sim::StepRecord step =
+            sim::run_steps(scenario.topology, jobs, {}, {1, 0}).front().steps.back();
+        const Duration replayed = policies::step_of(time, plan_of(2 * micro_steps), 2);
+        CHECK(to_seconds(replayed) == Approx(to_seconds(step.end - step.begin)).epsilon(1e-6));
     }
 }
 

@@ -87,6 +87,10 @@ constexpr Wrong wrong[] = {
      "(did you mean \"filled\"?)"},
     {"/job/buckets/size", "10 B", ": at /job/buckets/size: expected at least 1024 bytes, found 10"},
     {"/job/launch/cycle", "1 ms", ": at /job/launch: unknown key \"cycle\""},
+    {"/job", R"({"model": {"kind": "layers", "name": "m", "input": [3, 8, 8], "layers": [
+         {"kind": "dense", "outputs": 8}]}, "batch": 8, "compute": {"kernels": {}},
+         "precision": "fp8"})",
+     ": at /job/precision: v100_sxm2_16gb has no fp8 arithmetic"},
     {"/job/launch/overhead", "2 h", ": at /job/launch/overhead: expected at most 1 h"},
     {"/job/launch", R"({"rule": "coordinated", "request": "2 ms"})",
      ": at /job/launch/request: expected at most 1 ms"},
@@ -149,6 +153,14 @@ TEST_CASE("step scenario: parameters are updated once a step, not with every mic
     }
     CHECK(job_of(2).compute == job_of(8).compute);
     const Duration pass = job_of(1).compute.front();
+    // Two learners in turn, each with parameters of its own.
+    const char* in_turn = R"("workers": 1, "learners": {"count": 2, "sharing": "in_turn"})";
+    for (const int accumulation : {1, 8}) {
+        const sim::StepRecord one = step(accumulation);
+        const sim::StepRecord two = step(accumulation, in_turn);
+        CHECK((two.end - two.begin).raw() ==
+              Approx(static_cast<double>(2 * (one.end - one.begin).raw())).epsilon(1e-6));
+    }
     // Nothing of it is forward: a sample of a validation is a third of a sample's pass.
     const char* validated = R"("workers": 1, "validation": {"every": 1, "samples": 4})";
     CHECK(to_seconds(step(1, validated).parts.validation) ==

@@ -215,10 +215,11 @@ TEST_CASE("routes: GPUs that are equally near to several NICs have them in turn"
                                sim::FabricKind::rails);
     const std::string machine = GENERATE("dgx_a100", "dgx_h100", "p4d.24xlarge", "p5.48xlarge",
                                          "hgx_a100_4", "polaris", "gb200_nvl72");
-    CAPTURE(sim::fabric_names[static_cast<std::size_t>(kind)], machine);
+    const std::uint32_t machines_per_leaf = GENERATE(2, 1);
+    CAPTURE(sim::fabric_names[static_cast<std::size_t>(kind)], machine, machines_per_leaf);
     sim::FabricSpec fabric;
     fabric.kind = kind;
-    fabric.machines_per_leaf = 2;
+    fabric.machines_per_leaf = machines_per_leaf;
     fabric.spines = 2;
     const sim::Topology topology = sim::build_cluster(machine, 2, fabric);
     expect_even_use_of_nics(topology);

@@ -8,6 +8,7 @@
 
 #include "base/rng.hpp"
 #include "sim/cluster/fabric.hpp"
+#include "sim/step/perfetto_trace.hpp"
 #include "sim/step/placed_collective.hpp"
 #include "sim/step/step_run.hpp"
 
@@ -182,6 +183,21 @@ TEST_CASE("host transport: jitter adds up along steps that wait for each other",
     const double without = ring_seconds(one, hosts);
     hosts.jitter = jitter;
     CHECK(ring_seconds(one, hosts) == Approx(without).epsilon(1e-9));
+}
+
+TEST_CASE("host transport: a trace has the cables that connections cross", "[step]") {
+    const sim::Topology topology = sim::build_cluster("NC6", 2);
+    sim::StepJob job;
+    job.name = "traced";
+    job.workers = topology.workers();
+    job.compute.assign(job.workers.size(), milliseconds(1));
+    job.buckets = {{"all", size, 1.0}};
+    job.per_host = 1;
+    job.hosts = sim::HostTransport{};
+    const auto results = sim::run_steps(topology, std::span(&job, 1), {}, {0, 1});
+    CHECK(results.front().links.size() > 2);
+    const std::string text = sim::perfetto_trace(topology, std::span(&job, 1), results);
+    CHECK_THAT(text, Catch::Contains("\"1 collective\""));
 }
 
 TEST_CASE("host transport: jitter is of transfers that are played one by one", "[step]") {

@@ -48,6 +48,20 @@ TEST_CASE("pair averaging: what is slower, the other's model or computing, and o
     CHECK(step_s(two.run().steps.back()) == Approx(0.21).epsilon(1e-3));
     two.job.accumulation = 3;
     CHECK(step_s(two.run().steps.back()) == Approx(0.61).epsilon(1e-3));
+    two.job.update.assign(2, milliseconds(50));  // once, before the copy
+    CHECK(step_s(two.run().steps.back()) == Approx(0.66).epsilon(1e-3));
+}
+
+TEST_CASE("pair averaging: without a transport models are copied as fast as PCIe", "[pairs]") {
+    Paired two(2);
+    two.job.hosts.reset();
+    two.job.compute.assign(2, milliseconds(1));
+    sim::Routes routes(two.topology);
+    const sim::DeviceId worker = two.job.workers[0];
+    const double copy_s =
+        0.1e9 / routes.bandwidth(worker, sim::socket_of(two.topology, routes, worker)).raw();
+    const double wire_s = 0.1e9 / routes.bandwidth(worker, two.job.workers[1]).raw();
+    CHECK(step_s(two.run().steps.back()) == Approx(wire_s + 2 * copy_s).epsilon(1e-3));
 }
 
 TEST_CASE("pair averaging: nobody waits for a slow one", "[pairs]") {
