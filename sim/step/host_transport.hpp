@@ -31,7 +31,7 @@ struct HostTransport {
     double device = 12e9;          // to and from the GPU: NCCL's topo.h, PCIe 3 x16
     std::int32_t round_trips = 1;  // before each transfer: a rendezvous
     // How much later than that each transfer between machines begins on the mean: exponential,
-    // drawn for each anew. Whoever waits for several waits for the latest. No source gives one.
+    // drawn for each anew; who waits for several waits for the latest. No source gives one.
     Duration jitter;
 
     double device_s_per_byte() const { return 2 / device; }  // from the GPU and onto it again

@@ -217,7 +217,8 @@ TEST_CASE("simulated steps: learners fill the device, by number and batch", "[si
     CHECK(job.samples_per_step() == 3 * 8 * 64);
     policies::Plan plan = scenario.job.plan;
     plan.learners_per_gpu = 3;
-    CHECK(policies::exchange_of(time, plan, 1).compute == job.compute.front());
+    CHECK(policies::exchange_of(time, plan, 1).compute ==
+          job.compute.front() + job.longest_update());
 }
 
 TEST_CASE("simulated steps: batches that do not fit beside each other are left out",
