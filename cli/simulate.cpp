@@ -35,11 +35,14 @@ struct SimulateOptions {
 double gigabytes(Bytes bytes) { return static_cast<double>(bytes.raw()) / 1e9; }
 
 void print_fidelity(const sim::JobSteps& result) {
-    const std::int64_t all = result.exact + result.fluid;
+    const std::int64_t all = result.exact + result.fluid + result.nccl;
     if (all == 0) return;
     fmt::print("  network: {}", sim::fidelity_of(result));
     if (result.exact > 0 && result.fluid > 0) {
         fmt::print(", {} of {} collectives fluid", result.fluid, all);
+    }
+    if (result.nccl > 0 && result.nccl < all) {
+        fmt::print(", {} of {} as long as NCCL's", result.nccl, all);
     }
     fmt::print("\n");
 }

@@ -250,17 +250,15 @@ sim::LearnerRule read_learners(ConfigReader& config) {
     return rule;
 }
 
-// A step of all learners of a GPU, of whom each updates parameters of its own, and in the entry's
-// words what bounds it.
-PassTime of_learners(const sim::LearnerStep& step, Duration update, StepJobEntry& entry) {
+// The passes of all learners of a GPU, and in the entry's words what bounds them. Each updates
+// parameters of its own, which is bound by the device's memory: one after another.
+PassTime of_learners(const sim::LearnerStep& passes, Duration update, StepJobEntry& entry) {
+    const std::int64_t count = entry.learners.count;
     entry.curve += fmt::format(
-        "; {} learners {}: {:.4g} ms alone, {:.4g} ms of the device, bound by {}",
-        entry.learners.count,
+        "; {} learners {}: {:.4g} ms alone, {:.4g} ms of the device, bound by {}", count,
         entry.learners.sharing == sim::LearnerSharing::in_turn ? "in turn" : "side by side",
-        1e3 * step.alone_s, 1e3 * step.device_s, sim::bound_of(step, entry.learners));
-    const Duration updates = entry.learners.count * update;  // bound by the device's memory
-    const Duration all = seconds(sim::round_seconds(step, entry.learners));
-    return {std::max(all - updates, Duration{}), updates};
+        1e3 * passes.alone_s, 1e3 * passes.device_s, sim::bound_of(passes, entry.learners));
+    return {seconds(sim::round_seconds(passes, entry.learners)), count * update};
 }
 
 // So that it can be counted in nanoseconds, for several learners, too.
@@ -282,7 +280,8 @@ PassTime curve_time(const ConfigReader& config, const sim::CostCurve& curve, Ste
                         "difference tells computing from launching");
         }
         const double device_s = curve.device_seconds(entry.job.batch);
-        return of_learners({to_seconds(time), device_s}, update, entry);
+        return of_learners({to_seconds(time - update), device_s - to_seconds(update)}, update,
+                           entry);
     }
     return {time - update, update};
 }
@@ -309,8 +308,7 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
     expect_countable(config, entry, sim::pass_seconds(times) + updating.device_s);
     const Duration update = seconds(updating.device_s);
     if (entry.learners.count > 1) {
-        const double alone_s = sim::pass_seconds(times) + updating.device_s;
-        return of_learners({alone_s, times.shared_s + updating.shared_s}, update, entry);
+        return of_learners({sim::pass_seconds(times), times.shared_s}, update, entry);
     }
     if (entry.request.is_plain()) return {seconds(sim::pass_seconds(times)), update};
     if (entry.job.compute.empty()) {

@@ -160,15 +160,12 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
     }
     const PhasedCollective phases =
         rings ? *std::move(rings) : phased_all_reduce(algorithm, ranks, per_host);
-    place(
-        network, phases, router, at_once,
-        [&] {
-            const std::int32_t window = network.rule().window_chunks;
-            // Who holds which part is more than one can follow among so many; rounds are not.
-            if (ranks > graph_ranks_max) return graph_of(phases, window);
-            return all_reduce_graph(algorithm, ranks, per_host, window);
-        },
-        jitters);
+    place(network, phases, router, {at_once, jitters}, [&] {
+        const std::int32_t window = network.rule().window_chunks;
+        // Who holds which part is more than one can follow among so many; rounds are not.
+        if (ranks > graph_ranks_max) return graph_of(phases, window);
+        return all_reduce_graph(algorithm, ranks, per_host, window);
+    });
     if (jitters) draw_jitter(network, workers, *hosts, where);
 }
 
@@ -187,7 +184,7 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, std::span<const kern
                                    std::span<const DeviceId> workers, std::int64_t at_once) {
     const PhasedCollective phases = phased_grid(axes);
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
-    place(network, phases, network.router(workers), at_once, [&] {
+    place(network, phases, network.router(workers), {at_once, false}, [&] {
         const std::int32_t window = network.rule().window_chunks;
         return std::make_shared<const TransferGraph>(kernels::grid_schedule(axes),
                                                      TransferGraph::Order::data, window);
@@ -201,9 +198,8 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollecti
     const bool jitters = hosts != nullptr && hosts->jitter > Duration{};
     const Router router =
         hosts != nullptr ? network.router(workers, *hosts) : network.router(workers);
-    place(
-        network, phases, router, at_once,
-        [&] { return graph_of(phases, network.rule().window_chunks); }, jitters);
+    place(network, phases, router, {at_once, jitters},
+          [&] { return graph_of(phases, network.rule().window_chunks); });
     if (jitters) draw_jitter(network, workers, *hosts, job);
 }
 
@@ -250,23 +246,23 @@ PlacedTransfer PlacedTransfer::between(ClusterNetwork& network, std::span<const 
 }
 
 void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& phases,
-                             const Router& router, std::int64_t at_once, const GraphMaker& graph,
-                             bool by_transfer) {
+                             const Router& router, const Played& played, const GraphMaker& graph) {
     name_ = phases.name;
     for (const CollectivePhase& phase : phases.phases) note_links(links_, phase.edges, router);
     const NetworkRule& rule = network.rule();
-    if (by_transfer && transfer_count(phases) > exact_transfers_max) {
+    if (played.by_transfer && transfer_count(phases) > exact_transfers_max) {
         throw InputError("transport", "",
                          fmt::format("\"jitter\" is drawn for each transfer: expected at most {} "
                                      "in a message, found {}",
                                      exact_transfers_max, transfer_count(phases)));
     }
-    const bool exact =
-        by_transfer || rule.fidelity == NetworkFidelity::exact ||
-        (rule.fidelity == NetworkFidelity::automatic &&
-         (rule.window_chunks > 0 || transfer_count(phases) * at_once <= exact_transfers_max));
+    const bool exact = played.by_transfer || rule.fidelity == NetworkFidelity::exact ||
+                       (rule.fidelity == NetworkFidelity::automatic &&
+                        (rule.window_chunks > 0 ||
+                         transfer_count(phases) * played.at_once <= exact_transfers_max));
     const bool one_phase = phases.phases.size() == 1 && phases.phases.front().rounds > 1;
-    if ((one_phase && !by_transfer) || !exact) plan_ = network.runs().plan_of(phases, router);
+    if ((one_phase && !played.by_transfer) || !exact)
+        plan_ = network.runs().plan_of(phases, router);
     if (plan_ != nullptr && plan_->is_one_ring() && rule.fidelity != NetworkFidelity::fluid) {
         play_ = exact ? RingPlay::exact : RingPlay::exact_if_alone;
         window_ = rule.window_chunks;

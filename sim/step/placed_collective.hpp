@@ -107,14 +107,19 @@ public:
     std::optional<Duration> takes(Bytes bytes) const;
     RunId start(ClusterNetwork& network, Bytes bytes, Instant at) const;
     const std::string& name() const { return name_; }
+    bool is_nccl() const { return nccl_ != nullptr || alone_ != nullptr; }
     std::span<const LinkId> links() const { return links_; }  // that it crosses, ascending
 
 private:
     friend struct PlacedTransfer;
     PlacedCollective() = default;
     using GraphMaker = std::function<std::shared_ptr<const TransferGraph>()>;
+    struct Played {
+        std::int64_t at_once = 1;
+        bool by_transfer = false;  // whatever the rule says
+    };
     void place(ClusterNetwork& network, const PhasedCollective& phases, const Router& router,
-               std::int64_t at_once, const GraphMaker& graph, bool by_transfer = false);
+               const Played& played, const GraphMaker& graph);
     void draw_jitter(ClusterNetwork& network, std::span<const DeviceId> workers,
                      const HostTransport& hosts, std::string_view job);
 

@@ -18,11 +18,11 @@ void StepHost::wake(StepPlayer& player, Instant at, std::uint64_t token) {
 void StepHost::send(StepPlayer& player, const PlacedCollective& placed, Bytes bytes, Instant at,
                     std::uint64_t token) {
     if (const auto takes = placed.takes(bytes)) {
-        due_.push((at + *takes).raw(), 0, {&player, token, true});
+        due_.push((at + *takes).raw(), 0, {&player, token, true, true});
         return;
     }
     const RunId run = placed.start(network_, bytes, at);
-    on_their_way_[static_cast<std::uint32_t>(run)] = {&player, token};
+    on_their_way_[static_cast<std::uint32_t>(run)] = {&player, token, false, placed.is_nccl()};
 }
 
 void StepHost::forget(const StepPlayer& player) {
@@ -42,8 +42,13 @@ void StepHost::arrived(const NetworkEvent& event) {
     if (event.kind != NetworkEvent::Kind::run_finished) return;
     auto node = on_their_way_.extract(static_cast<std::uint32_t>(event.number));
     if (node.empty()) return;  // ended at the very moment at which it was forgotten
-    node.mapped().player->note_played(event.exact);
-    node.mapped().player->arrived(node.mapped().token, event.at);
+    const Told& told = node.mapped();
+    if (told.nccl) {
+        told.player->note_nccl();
+    } else {
+        told.player->note_played(event.exact);
+    }
+    told.player->arrived(told.token, event.at);
 }
 
 void StepHost::run(std::span<const std::unique_ptr<StepPlayer>> players, Instant until) {
@@ -63,7 +68,7 @@ void StepHost::run(std::span<const std::unique_ptr<StepPlayer>> players, Instant
         }
         const Told told = due_.take();
         if (told.of_message) {
-            told.player->note_played(false);
+            told.player->note_nccl();
             told.player->arrived(told.token, wakes);
         } else {
             told.player->wake_up(told.token, wakes);

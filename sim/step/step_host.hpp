@@ -41,6 +41,7 @@ private:
         StepPlayer* player = nullptr;
         std::uint64_t token = 0;
         bool of_message = false;  // that needed no network, and has arrived
+        bool nccl = false;        // it takes as long as NCCL's
     };
 
     void arrived(const NetworkEvent& event);

@@ -51,7 +51,9 @@ public:
     // How many messages of gradients are on the network, and how many are encoded or decoded: from
     // now on so many more.
     void messages_changed(Instant now, int on_the_network, int coded);
-    void note_played(bool exact) { ++(exact ? result_.exact : result_.fluid); }  // what it sent
+    // What it sent.
+    void note_played(bool exact) { ++(exact ? result_.exact : result_.fluid); }
+    void note_nccl() { ++result_.nccl; }
     void note_message(SentMessage message);               // that has arrived, if details are kept
     Instant computed_at() const { return computed_at_; }  // when all have, in this step
 

@@ -23,8 +23,8 @@ StepParts mean_parts(const StepParts& sums, std::int64_t workers) {
 std::string_view fidelity_of(const JobSteps& result) {
     if (result.exact > 0 && result.fluid > 0) return "mixed";
     if (result.exact > 0) return "exact";
-    if (result.fluid == 0) return "none";
-    return result.collective == "nccl" ? "nccl" : "fluid";  // as long as NCCL's, as one flow
+    if (result.fluid > 0) return "fluid";
+    return result.nccl > 0 ? "nccl" : "none";
 }
 
 }  // namespace ukemi::sim

@@ -122,9 +122,11 @@ struct JobSteps {
     // How many of the collectives that it sent were played exactly, and how many not.
     std::int64_t exact = 0;
     std::int64_t fluid = 0;
+    std::int64_t nccl = 0;  // as long as NCCL's take
 };
 
-// "exact", "fluid", "nccl" (as long as NCCL's take), "mixed" or, if nothing was sent, "none".
+// "exact", "fluid" or "mixed", whatever takes as long as NCCL's; "nccl" if all does, and "none" if
+// nothing was sent.
 std::string_view fidelity_of(const JobSteps& result);
 
 struct StepOptions {

@@ -53,6 +53,7 @@ void append(JobSteps& all, JobSteps more) {
     all.staleness = more.staleness;
     all.exact += more.exact;
     all.fluid += more.fluid;
+    all.nccl += more.nccl;
     all.links.insert(all.links.end(), more.links.begin(), more.links.end());
     std::ranges::sort(all.links);
     all.links.erase(std::ranges::unique(all.links).begin(), all.links.end());

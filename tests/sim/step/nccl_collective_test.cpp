@@ -129,7 +129,7 @@ TEST_CASE("nccl collective: of many ranks alone it takes what it takes on links"
     CHECK_FALSE(linked.links.empty());
     CHECK(alone.collective == "nccl");
     CHECK(sim::fidelity_of(alone) == "nccl");
-    CHECK(alone.fluid == linked.fluid);
+    CHECK(alone.nccl == linked.nccl);
     for (std::size_t i = 0; i < 2; ++i) {
         const Duration one = alone.steps[i].end - alone.steps[i].begin;
         const Duration other = linked.steps[i].end - linked.steps[i].begin;
