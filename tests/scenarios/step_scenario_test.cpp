@@ -87,10 +87,6 @@ constexpr Wrong wrong[] = {
      "(did you mean \"filled\"?)"},
     {"/job/buckets/size", "10 B", ": at /job/buckets/size: expected at least 1024 bytes, found 10"},
     {"/job/launch/cycle", "1 ms", ": at /job/launch: unknown key \"cycle\""},
-    {"/job", R"({"model": {"kind": "layers", "name": "m", "input": [3, 8, 8], "layers": [
-         {"kind": "dense", "outputs": 8}]}, "batch": 8, "compute": {"kernels": {}},
-         "precision": "fp8"})",
-     ": at /job/precision: v100_sxm2_16gb has no fp8 arithmetic"},
     {"/job/launch/overhead", "2 h", ": at /job/launch/overhead: expected at most 1 h"},
     {"/job/launch", R"({"rule": "coordinated", "request": "2 ms"})",
      ": at /job/launch/request: expected at most 1 ms"},
@@ -119,6 +115,16 @@ constexpr Wrong wrong[] = {
 };
 
 }  // namespace
+
+TEST_CASE("step scenario: fp8 changes kernels of transformers alone", "[scenario]") {
+    constexpr std::string_view image = R"({
+        "name": "image", "seed": 1, "cluster": {"machine": "dgx_h100", "count": 1},
+        "job": {"model": "vgg16", "batch": 8, "workers": 1, "compute": {"kernels": {}},
+                "precision": "fp8"}})";
+    CHECK_THROWS_WITH(scenarios::step_scenario_from_text(image, "image.json"),
+                      "image.json: at /job/precision: kernels in fp8 are known of transformers: "
+                      "expected bf16");
+}
 
 // One GPU with kernels or a roofline, whose update is told apart from its passes.
 TEST_CASE("step scenario: parameters are updated once a step, not with every micro-batch",
