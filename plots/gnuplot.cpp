@@ -14,6 +14,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <set>
 #include <system_error>
 
 #include "base/invariant.hpp"
@@ -151,6 +152,28 @@ std::string label_text(std::string_view text, std::size_t characters_max) {
     const std::size_t head = characters_max - 1 - tail;
     return fmt::format("{}…{}", all.substr(0, byte_of_character(all, head)),
                        all.substr(byte_of_character(all, count - tail)));
+}
+
+std::string numbered_label(std::string_view text, std::size_t number, std::size_t characters_max) {
+    constexpr std::size_t characters_min = 3;
+    if (number == 1) return label_text(text, characters_max);
+    const std::string end = fmt::format(" ({})", number);
+    const std::size_t left = characters_max - std::min(characters_max, end.size());
+    return label_text(text, std::max(characters_min, left)) + end;
+}
+
+std::vector<std::string> distinct_labels(std::span<const std::string> texts,
+                                         std::size_t characters_max) {
+    std::vector<std::string> labels;
+    std::set<std::string> taken;
+    for (const std::string& text : texts) {
+        std::string label = label_text(text, characters_max);
+        for (std::size_t number = 2; !taken.insert(label).second; ++number) {
+            label = numbered_label(text, number, characters_max);
+        }
+        labels.push_back(std::move(label));
+    }
+    return labels;
 }
 
 std::string label_or_name(std::string_view text, std::size_t characters_max) {

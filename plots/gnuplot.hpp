@@ -8,6 +8,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,10 @@ namespace ukemi::plots {
 // often is what tells it from its neighbour. Letters that DejaVu Sans lacks become question marks
 // (gnuplot 5.4 spills ink over the whole figure for them); a text without any letter says so.
 std::string label_text(std::string_view text, std::size_t characters_max);
+// The same, ending with " (2)" and so on where an earlier label of the figure reads as it does.
+std::string numbered_label(std::string_view text, std::size_t number, std::size_t characters_max);
+std::vector<std::string> distinct_labels(std::span<const std::string> texts,
+                                         std::size_t characters_max);
 // The same without what it ends with in brackets, if only so it has room: "us-west-2a (12 days)".
 std::string label_or_name(std::string_view text, std::size_t characters_max);
 std::size_t character_count(std::string_view text);  // of well-formed UTF-8

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/plain_text.hpp"
 
@@ -24,11 +25,15 @@ std::string problem_of(const RunPoint& run) {
                        one_line(run.policy));
 }
 
-// A name that is too long goes on in a second line, best where one of its parts begins.
-std::pair<std::string, std::string> in_two_lines(std::string_view name,
-                                                 std::size_t characters_max) {
+using TwoLines = std::pair<std::string, std::string>;
+
+// A name that is too long goes on in a second line, best where one of its parts begins. Above 1,
+// `number` stands at the end: rows before have the same lines.
+TwoLines in_two_lines(std::string_view name, std::size_t number, std::size_t characters_max) {
     const std::string all = label_text(name, all_characters);
-    if (character_count(all) <= characters_max) return {all, ""};
+    if (character_count(all) <= characters_max) {
+        return {numbered_label(all, number, characters_max), ""};
+    }
     std::size_t part = 0;
     std::size_t word = 0;
     std::size_t anywhere = 0;
@@ -41,7 +46,8 @@ std::pair<std::string, std::string> in_two_lines(std::string_view name,
     }
     const std::size_t split = 2 * part >= anywhere ? part : 2 * word >= anywhere ? word : anywhere;
     const std::size_t space = all[split - 1] == ' ' ? 1 : 0;
-    return {all.substr(0, split - space), label_text(all.substr(split), characters_max)};
+    return {all.substr(0, split - space),
+            numbered_label(all.substr(split), number, characters_max)};
 }
 
 }  // namespace
@@ -87,12 +93,17 @@ RowLayout row_layout(const PolicyRows& rows, const FigureStyle& style, int usual
 
     double longest = 0;
     std::string second;
+    std::set<TwoLines> taken;
     bool two_lines = false;
     layout.settings =
         fmt::format("set yrange [{}:-0.5]\nunset ytics\narray names[{}]\narray below[{}]\n",
                     static_cast<double>(count) - 0.5, count, count);
     for (std::size_t i = 0; i < count; ++i) {
-        const auto [name, below] = in_two_lines(rows.rows[i].policy, characters_max);
+        TwoLines lines = in_two_lines(rows.rows[i].policy, 1, characters_max);
+        for (std::size_t number = 2; !taken.insert(lines).second; ++number) {
+            lines = in_two_lines(rows.rows[i].policy, number, characters_max);
+        }
+        const auto& [name, below] = lines;
         longest = std::max({longest, label_width(name), label_width(below)});
         layout.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(name));
         two_lines = two_lines || !below.empty();

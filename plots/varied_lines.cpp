@@ -21,13 +21,14 @@ namespace {
 constexpr std::size_t variations_max = 12;
 constexpr std::size_t varied_lines_max = 12;
 constexpr std::size_t varied_columns_max = 12;
-constexpr int panel_left = 70;       // pixels
-constexpr int panel_left_wide = 92;  // where numbers have five digits
+constexpr int panel_left = 70;      // pixels, at least
+constexpr int beside_numbers = 43;  // an axis' name, a tic, and what is between them and numbers
+constexpr int tics_of_panel = 6;    // at most, of numbers upwards
 constexpr int panel_above = 24;
 constexpr int panel_below = 52;
 constexpr int panel_gap = 20;
 constexpr int panel_width_min = 230;
-constexpr std::size_t place_max = 30;  // letters
+constexpr std::size_t place_max = 40;  // letters
 constexpr std::size_t marks_max = 60;  // of a line that goes by steps, and tics at values
 constexpr std::string_view published_mark = "pt 6 ps 1.5 lw 1.8";  // a ring around its own point
 
@@ -200,6 +201,27 @@ bool any_cut(const VariationInput& input) {
     return false;
 }
 
+// Pixels of the widest number on a quantity's axis.
+double numbers_width(const VariationInput& input, std::size_t quantity) {
+    const AxisRange range = range_of(input, quantity);
+    double widest = 0;
+    const auto widen = [&](double number) {
+        widest = std::max(widest, label_width(fmt::format("{:g}", number)));
+    };
+    if (on_log_axis(input, quantity)) {
+        for (const double end : {range.low, range.high}) {
+            widen(std::pow(10.0, std::floor(std::log10(end))));
+        }
+        return widest;
+    }
+    const double step = tic_step(range.high - range.low, tics_of_panel);
+    for (int i = 0; i <= tics_of_panel; ++i) {
+        const double number = (std::ceil(range.low / step) + i) * step;
+        if (number <= range.high) widen(number);
+    }
+    return widest;
+}
+
 struct LineLooks {
     std::vector<std::string> policies;  // in the order of their first lines
     std::vector<PolicyLook> looks;
@@ -228,10 +250,11 @@ bool any_missed(const VariationInput& input) {
 std::vector<LegendEntry> entries_of(const VariationInput& input, const LineLooks& all,
                                     std::size_t label_max) {
     std::vector<LegendEntry> entries;
+    const std::vector<std::string> labels = distinct_labels(all.policies, label_max);
     for (std::size_t i = 0; i < all.policies.size(); ++i) {
         const PolicyLook& look = all.looks[i];
         entries.push_back(
-            {label_text(all.policies[i], label_max), fmt::format("names[{}]", i + 1),
+            {labels[i], fmt::format("names[{}]", i + 1),
              fmt::format("{} lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}'",
                          input.places.empty() ? "linespoints" : "points",
                          input.places.empty() ? look.dash : "1", look.point, look.colour)});
@@ -346,9 +369,9 @@ struct PanelGrid {
 
 PanelGrid grid_of(const VariationInput& input, double width) {
     PanelGrid grid;
-    const bool wide =
-        any_value(input, [](const VariationValue& value) { return std::abs(value.mean) >= 1e4; });
-    grid.left = wide ? panel_left_wide : panel_left;
+    for (std::size_t quantity = 0; quantity < input.quantities.size(); ++quantity) {
+        grid.left = std::max(grid.left, beside_numbers + numbers_width(input, quantity));
+    }
     const std::size_t columns = input.columns.size();
     const double inner = width - grid.left - 14;
     grid.columns = std::clamp<std::size_t>(
@@ -394,8 +417,8 @@ private:
     bool stand_upright() const { return input_.places.size() > 6; }
     double room_for_places() const {
         double widest = 0;
-        for (const std::string& place : input_.places) {
-            widest = std::max(widest, label_width(label_text(place, place_max)));
+        for (const std::string& place : distinct_labels(input_.places, place_max)) {
+            widest = std::max(widest, label_width(place));
         }
         return (stand_upright() ? 1 : 0.5) * widest;
     }
@@ -420,24 +443,21 @@ private:
                           : "set xtics autofreq nomirror out\n",
             gnuplot_string(label_text(input_.axis, static_cast<std::size_t>(source_.width / 8))),
             all_.policies.size(), input_.columns.size());
-        for (std::size_t i = 0; i < all_.policies.size(); ++i) {
-            source_.settings += fmt::format(
-                "names[{}] = {}\n", i + 1, gnuplot_string(label_text(all_.policies[i], label_max)));
-        }
+        name_all("names", distinct_labels(all_.policies, label_max));
         if (!input_.places.empty()) {
             source_.settings +=
                 fmt::format("set xrange [-0.5:{}]\nset xtics 0,1\narray places[{}]\n",
                             static_cast<double>(input_.places.size()) - 0.5, input_.places.size());
         }
-        for (std::size_t i = 0; i < input_.places.size(); ++i) {
+        name_all("places", distinct_labels(input_.places, place_max));
+        name_all("columns", named_ ? distinct_labels(input_.columns, 34)
+                                   : std::vector<std::string>(input_.columns.size(), " "));
+    }
+
+    void name_all(std::string_view array, const std::vector<std::string>& labels) {
+        for (std::size_t i = 0; i < labels.size(); ++i) {
             source_.settings +=
-                fmt::format("places[{}] = {}\n", i + 1,
-                            gnuplot_string(label_text(input_.places[i], place_max)));
-        }
-        for (std::size_t i = 0; i < input_.columns.size(); ++i) {
-            source_.settings +=
-                fmt::format("columns[{}] = {}\n", i + 1,
-                            gnuplot_string(named_ ? label_text(input_.columns[i], 34) : " "));
+                fmt::format("{}[{}] = {}\n", array, i + 1, gnuplot_string(labels[i]));
         }
     }
 
@@ -450,7 +470,8 @@ private:
         const AxisRange range = range_of(input_, quantity);
         const bool log_y = on_log_axis(input_, quantity);
         const std::string tics =
-            log_y ? log_tics(range) : fmt::format("{}", tic_step(range.high - range.low, 6));
+            log_y ? log_tics(range)
+                  : fmt::format("{}", tic_step(range.high - range.low, tics_of_panel));
         std::string text = fmt::format(
             "    set lmargin at screen {}\n    set rmargin at screen {}\n"
             "    set tmargin at screen {}\n    set bmargin at screen {}\n"

@@ -125,6 +125,26 @@ TEST_CASE("rows: a long name goes on in a second line where a part of it begins"
     CHECK(lines_of("ööööööööööööööööööö") == "names[1] = 'öööööööööööööööö'\nbelow[1] = 'ööö'\n");
 }
 
+TEST_CASE("rows: no two have the same name", "[figures]") {
+    FigureStyle column;
+    column.width_in = 3.3;
+    column.font_pt = 8;
+    plots::PolicyRows rows;
+    for (const char* middle : {"4", "8"}) {
+        rows.rows.push_back(
+            {fmt::format("Qwen3 30B, 16 H100, batch {}, on 16 of them", middle), {}, 0});
+    }
+    const std::string text = plots::row_layout(rows, column, 1000).settings;
+    const auto line = [&](const std::string& array) {
+        const std::size_t at = text.find(array + " = ");
+        REQUIRE(at != text.npos);
+        return text.substr(at + array.size(), text.find('\n', at) - at - array.size());
+    };
+    CHECK(line("names[1]") == line("names[2]"));
+    CHECK(line("below[1]") != line("below[2]"));
+    CHECK(line("below[2]").ends_with(" (2)'"));
+}
+
 TEST_CASE("policy looks: short and long names are one policy, lists follow from names",
           "[figures]") {
     CHECK(plots::look_of("daly") == plots::look_of("daly_checkpoint"));

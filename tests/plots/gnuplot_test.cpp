@@ -8,6 +8,16 @@
 
 namespace ukemi {
 
+TEST_CASE("distinct_labels: names that would read the same are numbered", "[gnuplot]") {
+    const std::vector<std::string> names = {"abcdefghijklmn", "abcdefgxijklmn", "short",
+                                            "abcdefgyijklmn", "ab… (2)"};
+    CHECK(plots::distinct_labels(names, 7) ==
+          std::vector<std::string>{"abc…lmn", "a…n (2)", "short", "a…n (3)", "ab… (2)"});
+    CHECK(plots::distinct_labels(names, 14) == names);
+    CHECK(plots::numbered_label("abcdefghijk", 1, 7) == "abc…ijk");
+    CHECK(plots::numbered_label("abcdefghijk", 12, 4) == "a…k (12)");
+}
+
 TEST_CASE("label_text: one line, and a long name keeps its beginning and its end", "[gnuplot]") {
     CHECK(plots::label_text("greedy", 6) == "greedy");
     CHECK(plots::label_text("a\nb", 6) == "a\\nb");

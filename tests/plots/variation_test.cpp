@@ -1,6 +1,7 @@
 // variation_test.cpp — what a varied number does: the numbers drawn, the axes, the panels.
 #include <catch2/catch.hpp>
 #include <limits>
+#include <string>
 
 #include "plots/figures.hpp"
 #include "tests/plots/scratch_folder.hpp"
@@ -189,6 +190,36 @@ TEST_CASE("variation: names on the axis, and values that hold until the next", "
     CHECK(has(script, "label 301 places[2] at first 1,"));
     CHECK_FALSE(has(script, "set logscale x"));
     CHECK_FALSE(has(script, "linespoints"));
+    // What tells two of them apart may stand in their middles.
+    const std::string begin(30, 'b');
+    const std::string end(30, 'e');
+    input.variations[0].places = {begin + "1" + end, begin + "2" + end};
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    const std::string long_names = folder.text_of("variation.gp");
+    CHECK(has(long_names, "places[1] = 'bbbbbbbbbbbbbbbbbbbb…eeeeeeeeeeeeeeeeeee'\n"));
+    CHECK(has(long_names, "places[2] = 'bbbbbbbbbbbbbbbbbb…eeeeeeeeeeeeeeeee (2)'\n"));
+}
+
+TEST_CASE("variation: numbers of an axis have room beside its name", "[figures]") {
+    const auto left_of = [](double factor) {
+        plots::FigureInput input = two_lines();
+        for (plots::VariationLine& line : input.variations[0].lines) {
+            for (plots::VariationPoint& point : line.points) {
+                point.values[0] = {factor * point.values[0].mean};
+            }
+        }
+        const ScratchFolder folder;
+        plots::draw_variation(input, folder.path(), without_gnuplot());
+        const std::string script = folder.text_of("variation.gp");
+        constexpr std::string_view margin = "set lmargin at screen ";
+        const std::size_t at = script.find(margin);
+        REQUIRE(at != script.npos);
+        return 760 * std::stod(script.substr(at + margin.size()));  // pixels
+    };
+    CHECK(left_of(1) == Approx(70));     // up to 40
+    CHECK(left_of(100) > 75);            // up to 4000
+    CHECK(left_of(100) < left_of(1e4));  // up to 400000
+    CHECK(left_of(1e-4) > 75);           // up to 0.004
 }
 
 }  // namespace ukemi
