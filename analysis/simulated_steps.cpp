@@ -103,6 +103,7 @@ json job_json(const SimulatedVariant& variant, std::size_t number) {
           {"gradients", entry.memory.need.gradients.raw()},
           {"optimiser_states", entry.memory.need.states.raw()},
           {"kept", entry.memory.need.kept.raw()},
+          {"reserved", entry.memory.need.reserve.raw()},
           {"whole_model", entry.whole.total().raw()}}},
         {"gradient_bytes", entry.gradient.raw()},
         {"buckets", entry.buckets},

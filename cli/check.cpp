@@ -186,7 +186,8 @@ void add_check(CLI::App& app) {
     auto resolved = std::make_shared<bool>(false);
     CLI::App* command = app.add_subcommand("check", "check scenarios without running them");
     command->add_option("SCENARIO", *files, "scenario files")->required();
-    command->add_flag("--resolved", *resolved, "print each with all defaults filled in");
+    command->add_flag("--resolved", *resolved,
+                      "print each with defaults filled in, in the sections that it has");
     command->callback([files, resolved] { check(*files, *resolved); });
 }
 

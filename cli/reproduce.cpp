@@ -127,10 +127,11 @@ bool say_how_many(const OutputOptions& output, const Reproduced& all) {
 void reproduce(ReproduceOptions& options) {
     OutputOptions& output = options.output;
     const std::vector<analysis::FigureDescription> figures = described_figures();
-    if (options.list || options.names.empty()) return print_figures(figures);
+    const auto wanted = chosen(options.names, figures);
+    if (options.names.empty()) return print_figures(figures);
+    if (options.list) return print_figures(wanted);
     output.figures.pdf = true;
     const plots::FigureOptions draw = figure_options(output.figures);
-    const auto wanted = chosen(options.names, figures);
     std::optional<analysis::OutputFolder> folder;
     if (!output.json || !output.out.empty()) {
         if (output.out.empty()) output.out = "results/reproduced";
@@ -165,7 +166,8 @@ void add_reproduce(CLI::App& app) {
         "reproduce", "figures of the systems we build on: published beside simulated");
     command->add_option("NAME", options->names,
                         "figures by name, talks, all, or files (none: says which there are)");
-    command->add_flag("--list", options->list, "what each shows, its source and its slide");
+    command->add_flag("--list", options->list,
+                      "what each shows, its source and its slide; with names, of these");
     add_output_options(
         *command, options->output,
         {"print all values as JSON instead of tables", "write a row a value to this file, too",

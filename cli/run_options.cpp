@@ -60,6 +60,10 @@ void say_written(const OutputOptions& options, std::string_view line) {
     fmt::print(options.json ? stderr : stdout, "{}\n", line);
 }
 
+std::string more_figures_text(std::size_t count) {
+    return fmt::format("and {} figure{} more", count, count == 1 ? "" : "s");
+}
+
 void say_results(const OutputOptions& options, const std::filesystem::path& folder,
                  const plots::FigureResult& figures) {
     constexpr std::size_t figures_named_max = 16;
@@ -71,7 +75,7 @@ void say_results(const OutputOptions& options, const std::filesystem::path& fold
                                          options.figures.pdf ? ", .pdf" : ""));
     }
     if (count <= figures_named_max) return;
-    say_written(options, fmt::format("and {} figures more", count - figures_named_max));
+    say_written(options, more_figures_text(count - figures_named_max));
 }
 
 void add_setting_option(CLI::App& command, analysis::VariationRequest& options) {

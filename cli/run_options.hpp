@@ -55,6 +55,8 @@ private:
 
 // A line about what was written: not on standard output where that is a JSON document.
 void say_written(const OutputOptions& options, std::string_view line);
+// Of figures that are not named one by one: "and 1 figure more".
+std::string more_figures_text(std::size_t count);
 // The folder and the figures in it.
 void say_results(const OutputOptions& options, const std::filesystem::path& folder,
                  const plots::FigureResult& figures);

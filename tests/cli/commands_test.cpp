@@ -331,8 +331,11 @@ TEST_CASE("ukemi check: reads scenarios of steps, too, and each command names th
     CHECK(ran.code == 0);
     CHECK_THAT(ran.out, Catch::Contains("losses.json: ok (1 job, 8 x p3.8xlarge on ") &&
                             Catch::Contains("nccl (as usual on machines with NVLink): ring/LL128"));
-    CHECK_THAT(run_ukemi(scratch.path(), {"check", "--resolved", steps}).out,
-               Catch::Contains("\"events\""));
+    const std::string resolved = run_ukemi(scratch.path(), {"check", "--resolved", steps}).out;
+    CHECK_THAT(resolved, Catch::Contains("\"events\"") && Catch::Contains("\"precision\"") &&
+                             Catch::Contains("\"workers\": ") && !Catch::Contains("\"transport\""));
+    CHECK_THAT(run_ukemi(scratch.path(), {"check", "--help"}).out,
+               Catch::Contains("in the sections that it has"));
     const Ran replay = run_ukemi(scratch.path(), {"replay", steps});
     CHECK(replay.code == 2);
     CHECK_THAT(replay.err, Catch::Contains("at /cluster: names machines: `ukemi simulate` runs"));

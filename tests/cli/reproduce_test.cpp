@@ -138,6 +138,42 @@ TEST_CASE("reproduce: a name that is none is refused, with the nearest", "[cli]"
     CHECK(is_one_line(ran.err));
     CHECK(ran.err.find("(did you mean \"kungfu_monitors\"?)") != std::string::npos);
     CHECK(names_in(scratch.path()).empty());
+    const Ran listed = run_ukemi(scratch.path(), {"reproduce", "--list", "kungfu_monitor"});
+    CHECK(listed.code == 2);
+    CHECK(listed.out.empty());
+    CHECK(listed.err == ran.err);
+    const Ran one = run_ukemi(scratch.path(), {"reproduce", "--list", "kungfu_monitors"});
+    CHECK(one.code == 0);
+    CHECK(one.out.starts_with("kungfu_monitors "));
+    CHECK(lines_of(one.out).size() == 2);
+}
+
+TEST_CASE("reproduce: names of places are whole", "[cli]") {
+    const ScratchFolder scratch;
+    REQUIRE(run_ukemi(scratch.path(), {"reproduce", "experts_steps", "--out", "f"}).code == 0);
+    const std::string script = text_in(scratch / "f/experts_steps/experts_steps.gp");
+    for (const char* place :
+         {"'Qwen3 30B, 16 H100, batch 1, on 16'", "'GPT-OSS 120B, 64 B200, batch 4, on 64'",
+          "'GPT-OSS 120B, 64 GB200, batch 4, on 64'"}) {
+        CAPTURE(place);
+        CHECK(script.find(place) != std::string::npos);
+    }
+}
+
+// A second one into a folder that is there is refused.
+TEST_CASE("reproduce: each page names a folder of its own", "[cli][docs]") {
+    std::map<std::string, std::string> pages;
+    for (const char* page :
+         {"README.md", "docs/talks/README.md", "scenarios/published/README.md"}) {
+        CAPTURE(page);
+        const std::string text = text_in(std::filesystem::path(UKEMI_SOURCE_DIR) / page);
+        const std::size_t command = text.find("--out ", text.find("ukemi reproduce "));
+        REQUIRE(command != text.npos);
+        const std::size_t name = command + std::string_view("--out ").size();
+        const std::string folder = text.substr(name, text.find_first_of(" `\n", name) - name);
+        CAPTURE(folder);
+        CHECK(pages.try_emplace(folder, page).second);
+    }
 }
 
 TEST_CASE("reproduce: a figure of one's own, and what is wrong with one", "[cli]") {

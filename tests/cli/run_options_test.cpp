@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/read_file.hpp"
+#include "cli/run_options.hpp"
 #include "tests/cli/child.hpp"
 #include "tests/cli/csv_rows.hpp"
 
@@ -45,6 +46,11 @@ std::set<std::string> values_in(const fs::path& file, const std::vector<std::str
 }
 
 }  // namespace
+
+TEST_CASE("run options: one figure more is one", "[cli][options]") {
+    CHECK(cli::more_figures_text(1) == "and 1 figure more");
+    CHECK(cli::more_figures_text(2) == "and 2 figures more");
+}
 
 TEST_CASE("run options: tables join by policy and by varied columns", "[cli][options]") {
     const ScratchFolder scratch;

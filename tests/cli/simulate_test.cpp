@@ -53,8 +53,9 @@ TEST_CASE("ukemi simulate: a layout shows its bubbles and what a GPU holds", "[c
     REQUIRE(table.code == 0);
     CHECK_THAT(table.out,
                Catch::Contains("tensor 8 x pipeline 4 x data 2, interleaved in 3 chunks") &&
-                   Catch::Contains("GB a GPU") && Catch::Contains("the whole model: ") &&
-                   Catch::Contains("pipeline bubble") && Catch::Contains("pipeline transfers") &&
+                   Catch::Contains("GB a GPU") && Catch::Contains("kept, 1.074 reserved") &&
+                   Catch::Contains("the whole model: ") && Catch::Contains("pipeline bubble") &&
+                   Catch::Contains("pipeline transfers") &&
                    Catch::Contains("exchanges of the model"));
     const Ran ran =
         run_ukemi(scratch.path(), {"simulate", scenario, "--json", "--set", "/job/steps=2",
@@ -65,7 +66,13 @@ TEST_CASE("ukemi simulate: a layout shows its bubbles and what a GPU holds", "[c
     for (const auto& part : job.at("parts_s")) sum += part.get<double>();
     CHECK(sum == Approx(job.at("step_s").at("mean").get<double>()).epsilon(1e-12));
     CHECK(job.at("parts_s").at("bubble").get<double>() > 0);
-    CHECK(job.at("bytes_per_gpu").at("total") < job.at("bytes_per_gpu").at("whole_model"));
+    const nlohmann::json& bytes = job.at("bytes_per_gpu");
+    CHECK(bytes.at("total") < bytes.at("whole_model"));
+    std::int64_t held = 0;
+    for (const char* part : {"weights", "gradients", "optimiser_states", "kept", "reserved"}) {
+        held += bytes.at(part).get<std::int64_t>();
+    }
+    CHECK(bytes.at("total") == held);
     const nlohmann::json trace = nlohmann::json::parse(text_in(scratch.path() / "trace.json"));
     std::int64_t forward = 0;
     std::int64_t bubbles = 0;
