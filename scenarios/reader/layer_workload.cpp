@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,9 +19,30 @@ namespace {
 
 using sim::ExchangeKind;
 
-constexpr std::array<std::string_view, 6> loops = {
-    "DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORMER",
-    "MICRO"};
+// Who the groups of a loop are. Of those of ASTRA-sim's dimensions, the first dimension of the
+// network is the tensor group or the replicas, and the others are the other.
+enum class LoopGroups : std::uint8_t { all_ranks, by_first_line, tensor_first, replicas_first };
+
+struct LoopKind {
+    std::string_view name;
+    LoopGroups groups = LoopGroups::by_first_line;
+    bool sends_inputs = true;   // forward, and of gradients of inputs
+    bool sends_weights = true;  // of gradients of weights
+};
+constexpr std::array<LoopKind, 7> loops = {{
+    {"DATA", LoopGroups::all_ranks, false, true},
+    {"MODEL", LoopGroups::all_ranks, true, false},
+    {"HYBRID_DATA_MODEL", LoopGroups::tensor_first},
+    {"HYBRID_MODEL_DATA", LoopGroups::replicas_first},
+    {"HYBRID_TRANSFORMER_FWD_IN_BCKWD"},
+    {"HYBRID_TRANSFORMER"},
+    {"MICRO", LoopGroups::all_ranks, false, true},
+}};
+
+const LoopKind* loop_named(std::string_view name) {
+    const auto found = std::ranges::find(loops, name, &LoopKind::name);
+    return found == loops.end() ? nullptr : &*found;
+}
 constexpr std::array<std::pair<std::string_view, ExchangeKind>, 4> exchanges = {{
     {"ALLREDUCE", ExchangeKind::all_reduce},
     {"ALLGATHER", ExchangeKind::all_gather},
@@ -97,9 +118,13 @@ struct TextLayer {
 };
 
 struct Degrees {
-    bool all_together = false;  // no groups
+    LoopKind loop;
+    std::int64_t ranks = 1;
     std::int64_t tensor = 1;
     std::int64_t expert = 1;
+
+    std::int64_t replicas() const { return ranks / tensor; }
+    bool all_together() const { return loop.groups == LoopGroups::all_ranks; }
 };
 
 constexpr std::int64_t longest_ns = 1'000'000'000'000'000;
@@ -121,7 +146,7 @@ LayerPass read_pass(LayerText& text, const Degrees& degrees, bool of_weights) {
     } else if (ends("_EP")) {
         pass.family = family_expert;
     }
-    if (degrees.all_together) pass.family = family_all;
+    if (degrees.all_together()) pass.family = family_all;
     for (const auto& [known, exchange] : exchanges) {
         if (name == known) pass.exchange = exchange;
     }
@@ -130,31 +155,57 @@ LayerPass read_pass(LayerText& text, const Degrees& degrees, bool of_weights) {
                   "NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER or ALLTOALL, also with _EP or _DP_EP",
                   kind.text);
     }
+    if (pass.exchange && !(of_weights ? degrees.loop.sends_weights : degrees.loop.sends_inputs)) {
+        text.fail(kind.at,
+                  fmt::format("NONE: in {} gradients of weights are {}", degrees.loop.name,
+                              of_weights ? "not sent" : "all that is sent"),
+                  kind.text);
+    }
     pass.bytes = text.number("bytes", 0, largest_bytes);
     return pass;
 }
 
-Degrees read_first_line(LayerText& text, std::int64_t ranks) {
-    Degrees degrees;
-    const Word loop = text.word();
-    if (!is_layer_workload(loop.text)) {
-        text.fail(loop.at, fmt::format("one of {}", fmt::join(loops, ", ")), loop.text);
+// Of a loop whose first line, which ends at `end`, does not say it.
+std::int64_t tensor_of(LayerText& text, std::size_t end, const Degrees& degrees,
+                       std::int64_t first_dimension) {
+    const LoopGroups groups = degrees.loop.groups;
+    if (groups == LoopGroups::all_ranks) return 1;
+    if (groups == LoopGroups::by_first_line) {
+        text.fail(end, fmt::format("model_parallel_NPU_group: of {}", degrees.loop.name), {});
     }
-    degrees.all_together = loop.text == "DATA" || loop.text == "MICRO";
-    for (Word key = text.word(true); !key.text.empty(); key = text.word(true)) {
+    if (first_dimension < 1) {
+        text.fail(end,
+                  fmt::format("model_parallel_NPU_group: of {}, or a network of ASTRA-sim's, whose "
+                              "first dimension says it",
+                              degrees.loop.name),
+                  {});
+    }
+    return groups == LoopGroups::tensor_first ? first_dimension : degrees.ranks / first_dimension;
+}
+
+// Degrees are looked at when all have been read: they may stand in any order.
+Degrees read_first_line(LayerText& text, std::int64_t ranks, std::int64_t first_dimension) {
+    const Word loop = text.word();
+    const LoopKind* const kind = loop_named(loop.text);
+    if (kind == nullptr) {
+        std::vector<std::string_view> names;
+        std::ranges::transform(loops, std::back_inserter(names), &LoopKind::name);
+        text.fail(loop.at, fmt::format("one of {}", fmt::join(names, ", ")), loop.text);
+    }
+    Degrees degrees{*kind, ranks};
+    struct Said {
+        Word key;
+        std::int64_t value = 0;
+    };
+    std::optional<Said> tensor;
+    std::optional<Said> expert;
+    Word key = text.word(true);
+    for (; !key.text.empty(); key = text.word(true)) {
         const std::int64_t value = text.number(key.text, 0, largest_bytes);
-        const auto divides = [&](std::int64_t whole) {
-            if (value < 1 || whole % value != 0) {
-                text.fail(key.at, fmt::format("{} to divide {} ranks", key.text, whole),
-                          fmt::format("{}", value));
-            }
-        };
         if (key.text == "model_parallel_NPU_group:") {
-            divides(ranks);
-            degrees.tensor = value;
+            tensor = {key, value};
         } else if (key.text == "ep:") {
-            divides(ranks / degrees.tensor);
-            degrees.expert = value;
+            expert = {key, value};
         } else if (key.text == "pp:" && value != 1) {
             text.fail(key.at, "pp: 1, since pipelines are not played", fmt::format("{}", value));
         } else if (key.text == "all_gpus:" && value != ranks) {
@@ -162,15 +213,30 @@ Degrees read_first_line(LayerText& text, std::int64_t ranks) {
                       fmt::format("{}", value));
         }
     }
+    const auto divides = [&](const Said& said, std::int64_t whole, const std::string& what) {
+        if (said.value >= 1 && whole % said.value == 0) return said.value;
+        text.fail(said.key.at, fmt::format("{} to divide {}", said.key.text, what),
+                  fmt::format("{}", said.value));
+    };
+    degrees.tensor = tensor ? divides(*tensor, ranks, fmt::format("{} ranks", ranks))
+                            : tensor_of(text, key.at, degrees, first_dimension);
+    if (expert) {
+        const std::int64_t replicas = degrees.replicas();
+        degrees.expert = divides(*expert, replicas,
+                                 fmt::format("{} replicas ({} ranks by tensor groups of {})",
+                                             replicas, ranks, degrees.tensor));
+    }
     return degrees;
 }
 
-// Ranks go tensor first, then expert, then the rest.
-std::vector<std::vector<std::int32_t>> families_of(const Degrees& degrees, std::int64_t ranks) {
+// Ranks go tensor first, then expert, then the rest; or the replicas first.
+std::vector<std::vector<std::int32_t>> families_of(const Degrees& degrees) {
+    const bool turned = degrees.loop.groups == LoopGroups::replicas_first;
+    const std::int64_t first = turned ? degrees.replicas() : degrees.tensor;
     std::vector<std::vector<std::int32_t>> families(5);
-    for (std::int64_t rank = 0; rank < ranks; ++rank) {
-        const std::int64_t tensor = rank % degrees.tensor;
-        const std::int64_t replica = rank / degrees.tensor;
+    for (std::int64_t rank = 0; rank < degrees.ranks; ++rank) {
+        const std::int64_t tensor = turned ? rank / first : rank % first;
+        const std::int64_t replica = turned ? rank % first : rank / first;
         const std::array<std::int64_t, 5> groups = {
             0, replica, tensor, tensor + degrees.tensor * (replica / degrees.expert),
             tensor + degrees.tensor * (replica % degrees.expert)};
@@ -184,29 +250,41 @@ std::vector<std::vector<std::int32_t>> families_of(const Degrees& degrees, std::
 // Adds nodes one behind the other.
 class LayerProgram {
 public:
-    LayerProgram(const Degrees& degrees, std::int64_t ranks)
-        : sizes_{ranks, degrees.tensor, ranks / degrees.tensor, degrees.expert,
-                 ranks / degrees.tensor / degrees.expert} {}
+    explicit LayerProgram(const Degrees& degrees)
+        : sizes_{degrees.ranks, degrees.tensor, degrees.replicas(), degrees.expert,
+                 degrees.replicas() / degrees.expert},
+          waits_for_inputs_(degrees.loop.groups == LoopGroups::by_first_line) {}
 
     void forward(const TextLayer& layer) {
         compute(layer.name, layer.passes[0].time_ns);
         exchange(layer.name, layer.passes[0]);
     }
-    void backward(const TextLayer& layer) {
+    void backward(const TextLayer& layer, bool is_first) {
         compute(layer.name + " input gradient", layer.passes[1].time_ns);
-        exchange(layer.name + " input gradient", layer.passes[1]);
+        std::vector<std::uint32_t> beside;  // what is sent while weights' gradients are computed
+        if (waits_for_inputs_) {
+            exchange(layer.name + " input gradient", layer.passes[1]);
+        } else if (layer.passes[1].exchange && !is_first) {
+            const std::vector<std::uint32_t> computed = last_;
+            exchange(layer.name + " input gradient", layer.passes[1]);
+            beside = std::exchange(last_, computed);
+        }
         compute(layer.name + " weight gradient", layer.passes[2].time_ns);
-        const std::optional<std::uint32_t> behind = last_;
+        std::vector<std::uint32_t> behind = last_;
+        weights(layer);
+        behind.insert(behind.end(), beside.begin(), beside.end());
+        last_ = std::move(behind);  // what follows does not wait for weights
+    }
+    // Sends the gradients of weights, and waits for nothing.
+    void send_only(const TextLayer& layer) {
         exchange(layer.name + " weight gradient", layer.passes[2]);
-        if (layer.passes[2].exchange) compute(layer.name + " update", layer.update_ns);
-        if (last_ != behind) last_ = behind;  // what follows does not wait for it
+        last_.clear();
     }
     std::vector<sim::WorkNode> nodes;
 
 private:
     void add(sim::WorkNode node) {
-        if (last_) node.after.push_back(*last_);
-        last_ = static_cast<std::uint32_t>(nodes.size());
+        node.after = std::exchange(last_, {static_cast<std::uint32_t>(nodes.size())});
         nodes.push_back(std::move(node));
     }
     void compute(const std::string& name, std::int64_t time_ns) {
@@ -228,22 +306,39 @@ private:
         node.bytes = bytes(parts ? pass.bytes / sizes_[pass.family] : pass.bytes);
         add(std::move(node));
     }
+    void weights(const TextLayer& layer) {
+        exchange(layer.name + " weight gradient", layer.passes[2]);
+        if (layer.passes[2].exchange) compute(layer.name + " update", layer.update_ns);
+    }
 
     std::array<std::int64_t, 5> sizes_;  // of groups, by family
-    std::optional<std::uint32_t> last_;
+    bool waits_for_inputs_;              // before it computes the gradients of weights
+    std::vector<std::uint32_t> last_;    // what the next node waits for
 };
+
+std::vector<sim::WorkNode> program_of(const Degrees& degrees,
+                                      const std::vector<TextLayer>& layers) {
+    LayerProgram program(degrees);
+    if (degrees.loop.name == "MICRO") {
+        for (const TextLayer& layer : layers) program.send_only(layer);
+        return std::move(program.nodes);
+    }
+    for (const TextLayer& layer : layers) program.forward(layer);
+    for (std::size_t i = layers.size(); i-- > 0;) program.backward(layers[i], i == 0);
+    return std::move(program.nodes);
+}
 
 }  // namespace
 
 bool is_layer_workload(std::string_view text) {
     const std::string_view first = text.substr(0, text.find_first_of(" \t\r\n"));
-    return std::ranges::find(loops, first) != loops.end();
+    return loop_named(first) != nullptr;
 }
 
-sim::Workload parse_layer_workload(std::string_view text, std::string_view file,
-                                   std::int64_t ranks) {
+sim::Workload parse_layer_workload(std::string_view text, std::string_view file, std::int64_t ranks,
+                                   std::int64_t first_dimension) {
     LayerText words(text, file);
-    const Degrees degrees = read_first_line(words, ranks);
+    const Degrees degrees = read_first_line(words, ranks, first_dimension);
     const std::int64_t count = words.number("the number of layers", 1, layers_max);
     std::vector<TextLayer> layers;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -260,14 +355,11 @@ sim::Workload parse_layer_workload(std::string_view text, std::string_view file,
     if (const Word rest = words.word(); !rest.text.empty()) {
         words.fail(rest.at, fmt::format("the end after {} layers", count), rest.text);
     }
-    LayerProgram program(degrees, ranks);
-    for (const TextLayer& layer : layers) program.forward(layer);
-    for (std::size_t i = layers.size(); i-- > 0;) program.backward(layers[i]);
     sim::Workload workload;
+    workload.programs.push_back(program_of(degrees, layers));
     workload.source = fmt::format("{} layers", count);
-    workload.programs.push_back(std::move(program.nodes));
     workload.program_of.assign(static_cast<std::size_t>(ranks), 0);
-    workload.families = families_of(degrees, ranks);
+    workload.families = families_of(degrees);
     return workload;
 }
 

@@ -5,10 +5,21 @@
 //   2
 //   attention  -1  875420 ALLREDUCE 50331648  875420 ALLREDUCE 50331648  1 NONE 0  100
 //
-// The first line names the parallelism; the second counts the layers; each layer is a name, a
+// The first line names the kind of loop; the second counts the layers; each layer is a name, a
 // number that nobody uses, then thrice (forward, gradient of the input, gradient of the weights) a
 // time in cycles of 1 ns, a collective and its bytes, and the time of an update after the last.
 // (github astra-sim/astra-sim, inputs/workload/ASTRA-sim-1.0/README.md; aliyun/SimAI, docs.)
+//
+// The kinds of loop, as ASTRA-sim 1.0 plays them (its Workload.cc; of MICRO Chakra's text
+// converter):
+//   DATA                 gradients of weights, of all ranks, are all that is sent
+//   MODEL                the others are, of all ranks
+//   HYBRID_DATA_MODEL    the others within the first dimension of the network, those of weights
+//                        along all other dimensions
+//   HYBRID_MODEL_DATA    the other way round
+//   HYBRID_TRANSFORMER   the others within groups of model_parallel_NPU_group:, those of weights
+//                        among their replicas; so does HYBRID_TRANSFORMER_FWD_IN_BCKWD
+//   MICRO                collectives of weights alone, and no times
 #pragma once
 
 #include <cstdint>
@@ -27,12 +38,16 @@ bool is_layer_workload(std::string_view text);
 
 // What each of `ranks` ranks does in one iteration: layer by layer forward, each waiting for its
 // collective, then back; weights' collectives run beside what follows, and are over before the end.
+// Those of inputs' gradients are waited for at once in HYBRID_TRANSFORMER, elsewhere after the
+// layer's gradients of weights; and elsewhere the first layer's is not sent.
 // Collectives of forward passes and inputs are of the tensor group (r / t), those of weights of its
-// replicas (r mod t); names that end in _EP and _DP_EP are of the expert group within the replicas,
-// and of those who hold the same experts. In DATA all are of all ranks. Bytes are those of the
-// whole buffer, which an all-gather ends with. InputError with file, line and column: what was
-// expected and found; also for pipelines (pp above 1), which are not played.
-sim::Workload parse_layer_workload(std::string_view text, std::string_view file,
-                                   std::int64_t ranks);
+// replicas (r mod t), in HYBRID_MODEL_DATA r mod d and r / d with d replicas; names that end in _EP
+// and _DP_EP are of the expert group within the replicas, and of those who hold the same experts.
+// `first_dimension` of the network says the groups where model_parallel_NPU_group: does not; 0: it
+// is not known. Bytes are those of the whole buffer, which an all-gather ends with. InputError with
+// file, line and column: what was expected and found; also for a collective that the loop does not
+// send, degrees that do not divide the ranks, and pipelines (pp above 1), which are not played.
+sim::Workload parse_layer_workload(std::string_view text, std::string_view file, std::int64_t ranks,
+                                   std::int64_t first_dimension = 0);
 
 }  // namespace ukemi::scenarios

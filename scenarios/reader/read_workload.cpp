@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/json_document.hpp"
@@ -73,7 +76,7 @@ CommGroups read_groups(const fs::path& file, std::int32_t ranks) {
 
 sim::Workload read_files(const ConfigReader& config, const fs::path& path,
                          const std::string& groups_file, const AstraSystem& system,
-                         std::int32_t ranks) {
+                         std::int32_t ranks, std::span<const std::int32_t> grid) {
     std::optional<CommGroups> groups;
     if (!groups_file.empty()) groups = read_groups(config.beside(groups_file), ranks);
     std::vector<RankTrace> traces;
@@ -81,7 +84,10 @@ sim::Workload read_files(const ConfigReader& config, const fs::path& path,
         std::string text = read_file(path, layer_text_bytes_max);
         if (is_layer_workload(text)) {
             if (groups) config.fail("comm_groups", "is for Chakra's traces");
-            return parse_layer_workload(text, path.string(), ranks);
+            const std::int64_t places =
+                std::accumulate(grid.begin(), grid.end(), std::int64_t{1}, std::multiplies<>());
+            const bool is_whole = !grid.empty() && places == ranks;
+            return parse_layer_workload(text, path.string(), ranks, is_whole ? grid.front() : 0);
         }
         traces.push_back({path.string(), parse_chakra(text, path.string())});
     } else {
@@ -194,7 +200,7 @@ StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topolog
         launch->finish();
     }
     job.workload = std::make_shared<const sim::Workload>(
-        read_files(config, path, groups_file, system, static_cast<std::int32_t>(ranks)));
+        read_files(config, path, groups_file, system, static_cast<std::int32_t>(ranks), grid));
     count_times(job, entry, config);
     if (config.has("collective") || system_file.empty()) {
         const Bytes largest = largest_sum(*job.workload);

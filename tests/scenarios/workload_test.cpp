@@ -148,6 +148,49 @@ TEST_CASE("workload: layers go forward, wait, and come back", "[workload]") {
     CHECK(length_s(hidden) == Approx(0.006 + sum_s));
 }
 
+TEST_CASE("workload: each kind of loop sends among the ranks that it means", "[workload]") {
+    // All passes take 1 ms; sums of 8 MB, of all ranks and of pairs of neighbours. A ring of two
+    // has one cable, and so has each pair in a grid of such rings.
+    const auto ring = network("Ring", 2, 50, 500);
+    const auto square = sim::parse_astra_network(
+        "topology: [ Ring, Ring ]\nnpus_count: [ 2, 2 ]\nbandwidth: [ 50, 25 ]\n"
+        "latency: [ 500, 500 ]\n",
+        "network.yml", "");
+    const double fast_s = 2 * (4e6 / (50.0 * (1 << 30)) + 500e-9);
+    const double slow_s = 2 * (4e6 / (25.0 * (1 << 30)) + 500e-9);
+    const auto length = [&](const sim::AstraNetwork& there, int ranks, const std::string& text,
+                            std::int64_t first_dimension) {
+        return length_s(step_of(there.topology, scenarios::parse_layer_workload(
+                                                    text, "w.txt", ranks, first_dimension)));
+    };
+    const auto passes = [](const char* inputs, const char* weights) {
+        const auto layer = [&](const char* name) {
+            return fmt::format(
+                "{0} -1 1000000 {1} 8000000 1000000 {1} 8000000 1000000 {2} 8000000 "
+                "0\n",
+                name, inputs, weights);
+        };
+        return "\n2\n" + layer("a") + layer("b");
+    };
+    // Forward both, back the second layer's alone, beside its gradient of weights.
+    CHECK(length(ring, 2, "MODEL" + passes("ALLREDUCE", "NONE"), 0) == Approx(0.006 + 2 * fast_s));
+    CHECK(length(ring, 2,
+                 "MODEL\n2\na -1 1000000 NONE 0 1000000 NONE 0 0 NONE 0 0\n"
+                 "b -1 1000000 NONE 0 1000000 ALLREDUCE 8000000 0 NONE 0 0\n",
+                 0) == Approx(0.004 + fast_s));
+    const std::string inputs = passes("ALLREDUCE", "NONE");
+    CHECK(length(square, 4, "HYBRID_DATA_MODEL" + inputs, 2) == Approx(0.006 + 2 * fast_s));
+    CHECK(length(square, 4, "HYBRID_MODEL_DATA" + inputs, 2) == Approx(0.006 + 2 * slow_s));
+    const std::string weights = passes("NONE", "ALLREDUCE");
+    CHECK(length(square, 4, "HYBRID_DATA_MODEL" + weights, 2) == Approx(0.006 + slow_s));
+    CHECK(length(square, 4, "HYBRID_MODEL_DATA" + weights, 2) == Approx(0.006 + fast_s));
+    // As the first line says it, in whatever order.
+    const std::string groups = "HYBRID_TRANSFORMER ep: 2 model_parallel_NPU_group: 2";
+    CHECK(length(square, 4, groups + weights, 0) == Approx(0.006 + slow_s));
+    // Of this, collectives are all.
+    CHECK(length(ring, 2, "MICRO" + weights, 0) == Approx(2 * fast_s));
+}
+
 TEST_CASE("workload: sends meet their receives, and a rank that nobody sends to is told",
           "[workload]") {
     using scenarios::ChakraType;
@@ -188,6 +231,26 @@ TEST_CASE("workload: what is wrong is named with its place", "[workload]") {
           "w.txt:1:20: expected model_parallel_NPU_group: to divide 4 ranks, found \"3\"");
     CHECK(layers("HYBRID_TRANSFORMER all_gpus: 8\n") ==
           "w.txt:1:20: expected as many ranks as the job has workers, 4, found \"8\"");
+    for (const char* line : {"HYBRID_TRANSFORMER ep: 2 model_parallel_NPU_group: 4\n",
+                             "HYBRID_TRANSFORMER ep: 4 model_parallel_NPU_group: 4\n"}) {
+        CHECK_THAT(layers(line),
+                   Catch::StartsWith("w.txt:1:20: expected ep: to divide 1 replicas (4 ranks by "
+                                     "tensor groups of 4), found "));
+    }
+    CHECK(layers("HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 4\n") ==
+          "w.txt:1:48: expected ep: to divide 2 replicas (4 ranks by tensor groups of 2), found "
+          "\"4\"");
+    CHECK(layers("HYBRID_TRANSFORMER pp: 1\n1\n") ==
+          "w.txt:1:25: expected model_parallel_NPU_group: of HYBRID_TRANSFORMER, found the end");
+    CHECK(layers("HYBRID_DATA_MODEL\n1\n") ==
+          "w.txt:1:18: expected model_parallel_NPU_group: of HYBRID_DATA_MODEL, or a network of "
+          "ASTRA-sim's, whose first dimension says it, found the end");
+    CHECK(layers("DATA\n1\na -1 5 ALLREDUCE 8 5 NONE 0 5 NONE 0 0\n") ==
+          "w.txt:3:8: expected NONE: in DATA gradients of weights are all that is sent, found "
+          "\"ALLREDUCE\"");
+    CHECK(layers("MODEL\n1\na -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 8 0\n") ==
+          "w.txt:3:26: expected NONE: in MODEL gradients of weights are not sent, found "
+          "\"ALLREDUCE\"");
     const auto trace = [](std::string_view bytes) {
         return complaint([&] { scenarios::parse_chakra(bytes, "t.et"); });
     };
