@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <queue>
 #include <vector>
@@ -44,10 +45,12 @@ public:
             const End end = ends_.top();
             ends_.pop();
             now = end.at;
-            const bool device = nodes_[end.place].kind == sim::WorkKind::compute;
-            (device ? device_ : host_).busy = false;
-            over(end.place, now);
-            for (Processor* processor : {&device_, &host_}) begin_next(*processor, now);
+            Processor* const processor = processor_of(end.place);
+            if (processor != nullptr) processor->busy = false;
+            for (const Place after : next_[end.place]) {
+                if (--waits_[after] == 0) come_to(after, now);
+            }
+            if (processor != nullptr) begin_next(*processor, now);
         }
         return now;
     }
@@ -60,32 +63,26 @@ private:
     };
     struct End {
         Instant at;
+        std::uint64_t order;  // in which those of one instant were begun, and end
         Place place;
         bool operator>(const End& other) const {
-            return at != other.at ? at > other.at : place > other.place;
+            return at != other.at ? at > other.at : order > other.order;
         }
     };
 
-    void come_to(Place place, Instant now) {
-        come_[place] = now;
+    // None for what is sent.
+    Processor* processor_of(Place place) {
         const sim::WorkKind kind = nodes_[place].kind;
-        if (kind != sim::WorkKind::compute && kind != sim::WorkKind::host) {
-            return free_.push_back(place);
-        }
-        (kind == sim::WorkKind::compute ? device_ : host_).ready.push(place);
-        begin_next(kind == sim::WorkKind::compute ? device_ : host_, now);
+        if (kind == sim::WorkKind::compute) return &device_;
+        return kind == sim::WorkKind::host ? &host_ : nullptr;
     }
 
-    // Which nodes that take no time and no processor are over, too, is looked at without recursion.
-    void over(Place place, Instant now) {
-        free_.push_back(place);
-        while (!free_.empty()) {
-            const Place one = free_.back();
-            free_.pop_back();
-            for (const Place after : next_[one]) {
-                if (--waits_[after] == 0) come_to(after, now);
-            }
-        }
+    void come_to(Place place, Instant now) {
+        come_[place] = now;
+        Processor* const processor = processor_of(place);
+        if (processor == nullptr) return ends_.push({now, begun_++, place});
+        processor->ready.push(place);
+        begin_next(*processor, now);
     }
 
     void begin_next(Processor& processor, Instant now) {
@@ -93,16 +90,16 @@ private:
         const Place place = processor.ready.top();
         processor.ready.pop();
         processor.busy = true;
-        ends_.push({now + nodes_[place].time, place});
+        ends_.push({now + nodes_[place].time, begun_++, place});
     }
 
     const std::vector<sim::WorkNode>& nodes_;
     std::vector<std::vector<Place>> next_;
     std::vector<std::size_t> waits_;
     std::vector<Instant> come_;
-    std::vector<Place> free_;
     Processor device_;
     Processor host_;
+    std::uint64_t begun_ = 0;
     std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
 };
 
@@ -141,13 +138,13 @@ ProfiledStep chakra_step(std::span<const ChakraNode> nodes, std::string_view fil
     }
     std::ranges::stable_sort(gradients, {}, &std::pair<Instant, std::size_t>::first);
     const double last_s = to_seconds(gradients.back().first - Instant{});
-    if (!(all_s > 0) || !(last_s > 0)) {
-        throw InputError(file, "", "expected nodes that take time before the last gradient");
-    }
+    if (!(all_s > 0)) throw InputError(file, "", "expected nodes that take time, found none");
     ProfiledStep step{1, all_s, last_s / all_s, {}};
     for (const auto& [ready, place] : gradients) {
         const std::int64_t values = (nodes[place].bytes + value_bytes - 1) / value_bytes;
-        step.gradients.push_back({values, to_seconds(ready - Instant{}) / last_s});
+        // A backward pass of no time is over at once.
+        const double share = last_s > 0 ? to_seconds(ready - Instant{}) / last_s : 1;
+        step.gradients.push_back({values, share});
     }
     return step;
 }

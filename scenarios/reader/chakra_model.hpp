@@ -1,11 +1,11 @@
 // chakra_model.hpp — what a Chakra trace of one rank says of training on one worker.
 //
 // The trace is played as that rank's (sim/step/workload_player): compute nodes one after another on
-// a device, others on its host, in the order in which they become ready; what is sent takes no
-// time. The end is a step; each all-reduce and reduce-scatter is a gradient, ready when all that
-// it waits for is over; gathers of parameters are what others did with them, and are left out. What
-// is computed after the last gradient stands before the first one, as the beginning of the next
-// step.
+// a device, others on its host, of those that are ready the first in the file; what is sent takes
+// no time. The end is a step, as long as that of the trace as a workload of one rank; each
+// all-reduce and reduce-scatter is a gradient, ready when all that it waits for is over; gathers of
+// parameters are what others did with them, and are left out. What is computed after the last
+// gradient stands before the first one, as the beginning of the next step.
 #pragma once
 
 #include <span>
