@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -28,6 +29,11 @@ constexpr std::int64_t elements_most = std::int64_t{1} << 50;
 struct Stretch {
     double begin_us = 0;
     double end_us = 0;
+};
+
+struct BackwardFunction {
+    double begin_us = 0;
+    std::uint32_t name = 0;  // of those that are there, by number
 };
 
 struct ReadyGradient {
@@ -74,7 +80,7 @@ public:
     }
 
     std::vector<Stretch> steps;
-    std::vector<double> backward_us;  // begins of functions of backward passes
+    std::vector<BackwardFunction> backward;
     std::vector<ReadyGradient> gradients;
 
 private:
@@ -146,7 +152,9 @@ private:
         } else if (name == gradient_name) {
             gradients.push_back({stretch.end_us, elements_of(event, index)});
         } else if (name.starts_with(backward_prefix)) {
-            backward_us.push_back(begin);
+            const auto number = static_cast<std::uint32_t>(names_.size());
+            backward.push_back(
+                {begin, names_.try_emplace(std::string(name), number).first->second});
         }
         if (kind != "Trace" && !name.starts_with(step_prefix)) {
             all_.begin_us = std::min(all_.begin_us, stretch.begin_us);
@@ -158,10 +166,13 @@ private:
         if (gradients.empty()) {
             fail("", fmt::format("expected training, found no \"{}\"", gradient_name));
         }
-        if (steps.empty()) steps.push_back(all_);
-        std::ranges::sort(steps, {}, &Stretch::begin_us);
-        std::ranges::sort(backward_us);
+        std::ranges::stable_sort(backward, {}, &BackwardFunction::begin_us);
         std::ranges::stable_sort(gradients, {}, &ReadyGradient::at_us);
+        if (steps.empty()) {
+            expect_one_pass();
+            steps.push_back(all_);
+        }
+        std::ranges::sort(steps, {}, &Stretch::begin_us);
         for (const auto& [id, done] : done_by_id_) {
             const auto launch = launched_by_id_.find(id);
             work_.push_back(
@@ -173,7 +184,40 @@ private:
         }
     }
 
+    // Of a trace without steps: passes over the same parameters begin with the same function, and
+    // each has the same gradients, whatever their order.
+    void expect_one_pass() const {
+        for (std::size_t passes = gradients.size(); passes > 1; --passes) {
+            if (!is_made_of(passes)) continue;
+            fail("",
+                 fmt::format("expected a backward pass a step, found {} of the same {} gradients "
+                             "without \"{}\" marks: call prof.step() after each step",
+                             passes, gradients.size() / passes, step_prefix));
+        }
+    }
+    bool is_made_of(std::size_t passes) const {
+        if (gradients.size() % passes != 0 || backward.empty()) return false;
+        const std::size_t length = gradients.size() / passes;
+        const auto sizes_from = [&](std::size_t first) {
+            std::vector<std::int64_t> sizes;
+            for (std::size_t i = first; i < first + length; ++i) {
+                sizes.push_back(gradients[i].elements);
+            }
+            std::ranges::sort(sizes);
+            return sizes;
+        };
+        const std::vector<std::int64_t> sizes = sizes_from(0);
+        for (std::size_t first = length; first < gradients.size(); first += length) {
+            const auto next = std::ranges::lower_bound(backward, gradients[first - 1].at_us, {},
+                                                       &BackwardFunction::begin_us);
+            const bool begins_anew = next != backward.end() && next->name == backward.front().name;
+            if (!begins_anew || sizes_from(first) != sizes) return false;
+        }
+        return true;
+    }
+
     std::string_view file_;
+    std::map<std::string, std::uint32_t> names_;  // of functions of backward passes
     std::map<std::int64_t, Stretch> done_by_id_;
     std::map<std::int64_t, double> launched_by_id_;
     std::vector<LaunchedWork> work_;  // as it was launched; ends never before those of earlier ones
@@ -191,12 +235,13 @@ struct TracedSteps {
 void add_step(const ProfilerEvents& events, const Stretch& step, std::optional<double> last_end,
               TracedSteps& times) {
     const auto inside = [&](double at) { return at >= step.begin_us && at <= step.end_us; };
-    const auto backward = std::ranges::find_if(events.backward_us, inside);
+    const auto backward =
+        std::ranges::find_if(events.backward, inside, &BackwardFunction::begin_us);
     std::vector<ReadyGradient> gradients;
     std::ranges::copy_if(events.gradients, std::back_inserter(gradients),
                          [&](const ReadyGradient& one) { return inside(one.at_us); });
     if (gradients.empty()) return;  // a step that does not train
-    if (backward == events.backward_us.end()) {
+    if (backward == events.backward.end()) {
         events.fail("", "expected functions of a backward pass in each step");
     }
     std::vector<std::int64_t> elements;
@@ -212,7 +257,7 @@ void add_step(const ProfilerEvents& events, const Stretch& step, std::optional<d
         whole.begin_us = last_end.value_or(events.first_work(step).value_or(step.begin_us));
         whole.end_us = std::max(events.done_at(step.end_us), whole.begin_us);
     }
-    const double begin = events.done_at(*backward);
+    const double begin = events.done_at(backward->begin_us);
     const double length = events.done_at(gradients.back().at_us) - begin;
     const double total = whole.end_us - whole.begin_us;
     if (!(length > 0) || !(total >= length)) {

@@ -2,10 +2,11 @@
 //
 // The Chrome trace JSON that `torch.profiler.profile(record_shapes=True)` exports (Kineto's: an
 // object with "traceEvents"; times in microseconds). Of its events count: "ProfilerStep#N" (a step;
-// none: the whole trace is one), "autograd::engine::evaluate_function: …" (the first begins the
-// backward pass), "torch::autograd::AccumulateGrad" with its "Input Dims" (a gradient is ready),
-// and where a device computes, its kernels and copies with the calls that launched them
-// ("correlation"): something is done on the device when all is that was launched before it.
+// none: the whole trace is one, and refused if the same gradients come in several backward passes),
+// "autograd::engine::evaluate_function: …" (the first begins the backward pass),
+// "torch::autograd::AccumulateGrad" with its "Input Dims" (a gradient is ready), and where a device
+// computes, its kernels and copies with the calls that launched them ("correlation"): something is
+// done on the device when all is that was launched before it.
 #pragma once
 
 #include <cstddef>

@@ -117,9 +117,40 @@ TEST_CASE("profiler trace: what it cannot be taken from is refused", "[scenario]
             "training of one worker alone");
     refused(trace_of(gradient(5, "[2]")), "functions of a backward pass");
     refused(R"({"traceEvents": [{"ph": "X", "name": "a", "dur": 1}]})", "/traceEvents/0/ts");
+    // Passes without marks, whose gradients come in another order.
+    const auto pass = [](double by, const char* first, const char* second) {
+        return event("autograd::engine::evaluate_function: NllLossBackward0", by, 1, "cpu_op") +
+               backward(by + 2) + gradient(by + 10, first) + backward(by + 12) +
+               gradient(by + 20, second);
+    };
+    refused(trace_of(pass(0, "[10, 4]", "[10]") + pass(100, "[10]", "[10, 4]") +
+                     pass(200, "[10, 4]", "[10]")),
+            "expected a backward pass a step, found 3 of the same 2 gradients without "
+            "\"ProfilerStep#\" marks: call prof.step() after each step");
     const std::string other = event("ProfilerStep#2", 1000, 100, "user_annotation") +
                               backward(1010) + gradient(1050, "[7]");
     refused(trace_of(of_a_processor(1) + other), "expected equal gradients in all steps");
+}
+
+TEST_CASE("profiler trace: passes without marks, equal layers, and passes within a step",
+          "[scenario][profiler]") {
+    const std::string file = UKEMI_SOURCE_DIR "/scenarios/profiler/small_cnn_16.trace";
+    std::string text = read_file(file, scenarios::profiler_bytes_max);
+    for (std::size_t at = 0; (at = text.find("ProfilerStep#", at)) != std::string::npos;) {
+        text.replace(at, 13, "Unmarked");
+    }
+    CHECK_THROWS_WITH(parse_profiler_trace(text, file),
+                      Catch::Contains("found 5 of the same 8 gradients without"));
+    // Layers of one size are one pass: it begins with the loss.
+    const auto layer = [](double at_us) { return backward(at_us) + gradient(at_us + 9, "[10]"); };
+    const std::string layers =
+        event("autograd::engine::evaluate_function: MseLossBackward0", 10, 1, "cpu_op") +
+        layer(20) + layer(30) + layer(40);
+    CHECK(parse_profiler_trace(trace_of(layers), "t.json").gradients.size() == 3);
+    // Of a marked step, all gradients count.
+    const std::string twice =
+        event("ProfilerStep#1", 0, 100, "user_annotation") + layer(20) + layer(60);
+    CHECK(parse_profiler_trace(trace_of(twice), "t.json").gradients.size() == 2);
 }
 
 TEST_CASE("profiler trace: a recorded one is a model of steps", "[scenario][profiler]") {
