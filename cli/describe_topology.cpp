@@ -112,7 +112,7 @@ plots::TopologyInput figure_of(const sim::Topology& topology, const std::string&
 
 void describe_topology(const std::string& name_or_file, std::uint32_t machines,
                        analysis::OutputFolder* out, const OutputOptions& output) {
-    const sim::Topology topology = sim::topology_of(name_or_file, machines);
+    const sim::Topology topology = sim::topology_of(name_or_file, machines, "--machines");
     sim::check_connected(topology);
     const std::string title =
         machines > 1 ? fmt::format("{} x {}", machines, name_or_file) : name_or_file;

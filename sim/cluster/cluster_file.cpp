@@ -137,6 +137,7 @@ ZoneSpec read_zone(ConfigReader& config) {
         }
     }
     zone.count = static_cast<std::uint32_t>(config.integer("count", 1, machines_max, 1));
+    zone.counted_at = place_of(config, "count");
     if (auto section = config.object_if_present("links")) {
         zone.links = read_links(*section, links);
     }
@@ -198,9 +199,12 @@ ClusterSpec read_cluster(ConfigReader& config) {
     return spec;
 }
 
-Topology topology_of(const std::string& name_or_file, std::uint32_t count) {
+Topology topology_of(const std::string& name_or_file, std::uint32_t count,
+                     std::string_view counted_at) {
     const std::filesystem::path file = name_or_file;
-    if (!std::filesystem::is_regular_file(file)) return build_cluster(name_or_file, count);
+    if (!std::filesystem::is_regular_file(file)) {
+        return build_cluster(name_or_file, count, {}, counted_at);
+    }
     const std::string text = read_file(file, cluster_bytes_max);
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     const char begins = first == std::string::npos ? ' ' : text[first];
@@ -211,7 +215,8 @@ Topology topology_of(const std::string& name_or_file, std::uint32_t count) {
             throw InputError(name_or_file, "", "does not say how fast its NICs are");
         }
         ClusterSpec spec;
-        spec.zones.push_back({name_or_file, count, {}, std::move(inside), std::nullopt});
+        spec.zones.push_back(
+            {name_or_file, count, {}, std::move(inside), std::nullopt, std::string(counted_at)});
         return build_cluster(spec);
     }
     if (count != 1) {

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/config_reader.hpp"
 #include "sim/cluster/fabric.hpp"
@@ -32,8 +33,9 @@ bool names_machines(ConfigReader config);
 ClusterSpec read_cluster(ConfigReader& config);
 
 // A preset's name, or a file: a cluster (JSON), a dump of NCCL (XML), the text of nvidia-smi topo
-// -m. A machine is taken `count` times on one switch. Throws InputError; a word that is neither is
-// answered with the nearest machine.
-Topology topology_of(const std::string& name_or_file, std::uint32_t count = 1);
+// -m. A machine is taken `count` times on one switch. Throws InputError, of a count that does not
+// fit at `counted_at`; a word that is neither is answered with the nearest machine.
+Topology topology_of(const std::string& name_or_file, std::uint32_t count = 1,
+                     std::string_view counted_at = "cluster");
 
 }  // namespace ukemi::sim

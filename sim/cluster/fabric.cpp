@@ -12,6 +12,10 @@
 namespace ukemi::sim {
 namespace {
 
+std::string_view place_of_count(const ZoneSpec& zone, std::string_view where) {
+    return zone.counted_at.empty() ? where : zone.counted_at;
+}
+
 class ZoneBuilder {
 public:
     ZoneBuilder(Topology& topology, const ZoneSpec& zone, ZoneId id, std::string_view where)
@@ -21,7 +25,9 @@ public:
           where_(where),
           spec_(spec_of(zone, where)) {
         if (zone.count < 1 || zone.count > machines_max) {
-            refuse(fmt::format("expected 1 to {} machines, found {}", machines_max, zone.count));
+            throw InputError(
+                place_of_count(zone, where), "",
+                fmt::format("expected 1 to {} machines, found {}", machines_max, zone.count));
         }
         nic_rate_ = fabric_.bandwidth.value_or(gigabits_per_second(spec_.nics.gbit_per_s));
         // A hop from NIC to NIC is two links.
@@ -241,6 +247,27 @@ private:
     std::vector<AddedMachine> machines_;
 };
 
+// The zone's machines, and of several zones its router, joined to those before.
+void add_zone(Topology& topology, const ClusterSpec& spec, std::size_t number,
+              std::string_view where, std::vector<DeviceId>& routers) {
+    ZoneBuilder zone(topology, spec.zones[number], static_cast<ZoneId>(number), where);
+    const std::vector<DeviceId> tops = zone.join();
+    if (spec.zones.size() == 1) return;
+    const DeviceId router =
+        topology.add_device(DeviceKind::network_switch, no_machine, fmt::format("zone{}", number));
+    // What the zone brings to its router is not the bottleneck; the link between zones may be.
+    const BytesPerSecond up =
+        std::int64_t{spec.zones[number].count} * zone.machine_rate() + spec.zone_bandwidth;
+    for (const DeviceId top : tops) {
+        topology.connect(top, router, LinkKind::network, 1, up, Duration{});
+    }
+    for (const DeviceId other : routers) {
+        topology.connect(other, router, LinkKind::network, 1, spec.zone_bandwidth,
+                         spec.zone_latency);
+    }
+    routers.push_back(router);
+}
+
 }  // namespace
 
 Topology build_cluster(const ClusterSpec& spec, std::string_view where) {
@@ -249,28 +276,24 @@ Topology build_cluster(const ClusterSpec& spec, std::string_view where) {
     Topology topology;
     std::vector<DeviceId> routers;
     for (std::size_t z = 0; z < spec.zones.size(); ++z) {
-        ZoneBuilder zone(topology, spec.zones[z], static_cast<ZoneId>(z), where);
-        const std::vector<DeviceId> tops = zone.join();
-        if (spec.zones.size() == 1) break;
-        routers.push_back(
-            topology.add_device(DeviceKind::network_switch, no_machine, fmt::format("zone{}", z)));
-        // What the zone brings to its router is not the bottleneck; the link between zones may be.
-        const BytesPerSecond up =
-            std::int64_t{spec.zones[z].count} * zone.machine_rate() + spec.zone_bandwidth;
-        for (const DeviceId top : tops) {
-            topology.connect(top, routers.back(), LinkKind::network, 1, up, Duration{});
-        }
-        for (std::size_t other = 0; other < z; ++other) {
-            topology.connect(routers[other], routers.back(), LinkKind::network, 1,
-                             spec.zone_bandwidth, spec.zone_latency);
+        try {
+            add_zone(topology, spec, z, where, routers);
+        } catch (const TopologyLimit&) {
+            const ZoneSpec& zone = spec.zones[z];
+            throw InputError(place_of_count(zone, where), "",
+                             fmt::format("expected fewer machines than {}: with their network, "
+                                         "these are more than {} devices or {} links",
+                                         zone.count, devices_max, links_max));
         }
     }
     return topology;
 }
 
-Topology build_cluster(std::string_view machine, std::uint32_t count, const FabricSpec& fabric) {
+Topology build_cluster(std::string_view machine, std::uint32_t count, const FabricSpec& fabric,
+                       std::string_view counted_at) {
     ClusterSpec spec;
-    spec.zones.push_back({std::string(machine), count, fabric});
+    spec.zones.push_back(
+        {std::string(machine), count, fabric, {}, std::nullopt, std::string(counted_at)});
     return build_cluster(spec);
 }
 

@@ -58,6 +58,7 @@ struct ZoneSpec {
     FabricSpec fabric;
     std::shared_ptr<const Topology> inside = {};  // one machine; none: the preset
     std::optional<NicLinks> links = std::nullopt;
+    std::string counted_at = {};  // where `count` stands; empty: where the cluster does
 };
 
 struct ClusterSpec {
@@ -70,10 +71,11 @@ struct ClusterSpec {
 
 inline constexpr std::uint32_t machines_max = 1U << 16;
 
-// InputError(WHERE …) if a name is unknown or a number does not fit its network.
+// InputError(WHERE …) if a name is unknown or a number does not fit its network; of a count that is
+// too large, where that stands.
 Topology build_cluster(const ClusterSpec& spec, std::string_view where = "cluster");
 // One zone of `count` machines.
-Topology build_cluster(std::string_view machine, std::uint32_t count,
-                       const FabricSpec& fabric = {});
+Topology build_cluster(std::string_view machine, std::uint32_t count, const FabricSpec& fabric = {},
+                       std::string_view counted_at = "cluster");
 
 }  // namespace ukemi::sim

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "base/input_error.hpp"
 #include "base/invariant.hpp"
 #include "base/unit_text.hpp"
 
@@ -108,6 +107,10 @@ std::uint32_t Topology::lanes_between(DeviceId from, DeviceId to, LinkKind kind)
     return lanes;
 }
 
+TopologyLimit::TopologyLimit()
+    : InputError("topology", "",
+                 fmt::format("more than {} devices or {} links", devices_max, links_max)) {}
+
 std::string Topology::full_name(DeviceId id) const {
     const Device& one = device(id);
     if (one.machine == no_machine) return one.name;
@@ -127,9 +130,7 @@ Machine& Topology::machine_to_describe(MachineId id) {
 }
 
 DeviceId Topology::add_device(DeviceKind kind, MachineId machine, std::string name) {
-    if (devices_.size() >= devices_max) {
-        throw InputError("topology", "", fmt::format("more than {} devices", devices_max));
-    }
+    if (devices_.size() >= devices_max) throw TopologyLimit();
     INVARIANT(machine == no_machine || ukemi::index_of(machine) < machines_.size());
     std::uint32_t index = 0;
     // The devices of a machine are added together, so the search ends soon.
@@ -178,7 +179,7 @@ LinkId Topology::connect(DeviceId a, DeviceId b, LinkKind kind, std::uint32_t la
     if (latency < Duration{} || latency > whole_seconds(1)) {
         refuse(fmt::format("expected a latency from 0 to 1 s, found {}", format_duration(latency)));
     }
-    if (links_.size() + 2 > links_max) refuse(fmt::format("more than {} links", links_max));
+    if (links_.size() + 2 > links_max) throw TopologyLimit();
     links_.push_back({a, b, kind, lanes, bandwidth, latency});
     links_.push_back({b, a, kind, lanes, bandwidth, latency});
     const auto number = static_cast<std::uint32_t>(links_.size() - 2);
@@ -200,8 +201,7 @@ MachineId Topology::repeat(MachineId of, std::uint32_t link_begin, std::uint32_t
     const std::uint32_t shift = static_cast<std::uint32_t>(devices_.size()) - span.begin;
     if (devices_.size() + (span.end - span.begin) > devices_max ||
         links_.size() + (link_end - link_begin) > links_max) {
-        throw InputError("topology", "",
-                         fmt::format("more than {} devices or {} links", devices_max, links_max));
+        throw TopologyLimit();
     }
     Machine like = machine(of);
     like.name = std::move(place.name);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/input_error.hpp"
 #include "base/large_pages.hpp"
 #include "base/quantity.hpp"
 #include "sim/cluster/link_reach.hpp"
@@ -45,6 +46,11 @@ std::string_view to_string(LinkKind kind);
 inline constexpr MachineId no_machine{UINT32_MAX};
 inline constexpr std::size_t devices_max = std::size_t{1} << 20;
 inline constexpr std::size_t links_max = std::size_t{1} << 22;
+
+// More devices or links than that.
+struct TopologyLimit : InputError {
+    TopologyLimit();
+};
 
 struct Device {
     DeviceKind kind = DeviceKind::gpu;

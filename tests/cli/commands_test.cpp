@@ -121,6 +121,8 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
         {{"describe"}, "expected traces or --topology, found neither"},
         {{"describe", "--topology", "dgx1_v10"}, "did you mean \"dgx1_v100\"?"},
         {{"describe", "--topology", "dgx1_v100", "a.csv"}, "found both"},
+        {{"describe", "--topology", "dgx1_v100", "--machines", "100000"},
+         "ukemi: --machines: expected 1 to 65536 machines, found 100000"},
         {{"list", "polcies"}, "no list of \"polcies\" (did you mean \"policies\"?)"},
         {{"replay", "a.json"}, "a.json: cannot be opened: No such file or directory"},
         {{"replay-log", "no.jsonl"}, "no.jsonl: cannot be opened: No such file or directory"},

@@ -257,6 +257,14 @@ TEST_CASE("step scenario: what is wrong is refused with its place", "[scenario]"
     }
 }
 
+TEST_CASE("step scenario: more machines than a topology holds are refused at their count",
+          "[scenario]") {
+    const std::vector<ConfigOverride> many = {{"/cluster/machine", "p4d.24xlarge", "--set"},
+                                              {"/cluster/count", "65536", "--set"}};
+    CHECK_THROWS_WITH(scenarios::step_scenario_from_text(small, "small.json", many),
+                      Catch::StartsWith("small.json: at /cluster/count: expected fewer machines"));
+}
+
 TEST_CASE("step scenario: machines with unequal numbers of workers have no hierarchy",
           "[scenario]") {
     constexpr std::string_view text = R"({

@@ -157,4 +157,20 @@ TEST_CASE("cluster file: a topology file is a machine, taken and wired as the cl
     CHECK(sim::nccl_place(roce, roce_routes, roce.workers(), "test").between.raw() == 200e9);
 }
 
+TEST_CASE("cluster file: a count that is too large is refused where it stands", "[cluster_file]") {
+    const auto built = [](std::string_view text) { sim::build_cluster(parse(text), "c.json"); };
+    const std::string too_many =
+        "expected fewer machines than 65536: with their network, these are more than 1048576 "
+        "devices or 4194304 links";
+    CHECK_THROWS_WITH(built(R"({"machine": "p4d.24xlarge", "count": 65536})"),
+                      "c.json: at /count: " + too_many);
+    CHECK_THROWS_WITH(built(R"({"zones": [{"machine": "p3.2xlarge", "count": 2},
+                                          {"machine": "p4d.24xlarge", "count": 65536}]})"),
+                      "c.json: at /zones/1/count: " + too_many);
+    CHECK_THROWS_WITH(sim::topology_of("p4d.24xlarge", 65536, "--machines"),
+                      "--machines: " + too_many);
+    CHECK_THROWS_WITH(sim::topology_of("p4d.24xlarge", 100'000, "--machines"),
+                      "--machines: expected 1 to 65536 machines, found 100000");
+}
+
 }  // namespace ukemi
