@@ -254,15 +254,55 @@ std::vector<std::vector<std::size_t>> ring_places(const RingPlan& plan,
     return places;
 }
 
-std::vector<std::int32_t> ring_through(std::span<const std::size_t> inside, std::size_t ring,
-                                       std::size_t count, std::size_t ranks) {
-    const std::size_t each = inside.size();
-    const std::size_t enters = ring * each / count;
-    std::vector<std::int32_t> order;
-    for (std::size_t i = 0; i < ranks; ++i) {
-        order.push_back(static_cast<std::int32_t>(i - i % each + inside[(i + enters) % each]));
+namespace {
+
+// By ring: the place in its order of the GPU at which it enters a machine.
+std::vector<std::size_t> entries_of(std::span<const std::vector<std::size_t>> inside,
+                                    std::size_t count) {
+    const std::size_t each = inside.front().size();
+    std::vector<std::size_t> entries;
+    const bool alike = std::ranges::all_of(
+        inside, [&](const std::vector<std::size_t>& order) { return order == inside.front(); });
+    if (alike) {
+        for (std::size_t ring = 0; ring < count; ++ring) entries.push_back(ring * each / count);
+        return entries;
     }
-    return order;
+    // Of pairs of GPUs, which share a NIC more often than not.
+    std::vector<std::size_t> entered(each);
+    std::vector<std::size_t> left(each);
+    for (std::size_t ring = 0; ring < count; ++ring) {
+        const std::vector<std::size_t>& order = inside[ring % inside.size()];
+        const auto load = [&](std::size_t place) {
+            const std::size_t in = entered[order[place] / 2];
+            const std::size_t out = left[order[(place + each - 1) % each] / 2];
+            return std::pair(std::max(in, out), in + out);
+        };
+        std::size_t best = 0;
+        for (std::size_t place = 1; place < each; ++place) {
+            if (load(place) < load(best)) best = place;
+        }
+        ++entered[order[best] / 2];
+        ++left[order[(best + each - 1) % each] / 2];
+        entries.push_back(best);
+    }
+    return entries;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::int32_t>> rings_through(
+    std::span<const std::vector<std::size_t>> inside, std::size_t count, std::size_t ranks) {
+    const std::vector<std::size_t> entries = entries_of(inside, count);
+    std::vector<std::vector<std::int32_t>> orders(count);
+    for (std::size_t ring = 0; ring < count; ++ring) {
+        const std::vector<std::size_t>& order = inside[ring % inside.size()];
+        for (std::size_t i = 0; i < ranks; ++i) {
+            const std::size_t here = i % order.size();
+            orders[ring].push_back(
+                static_cast<std::int32_t>(i - here + order[(here + entries[ring]) % order.size()]));
+        }
+    }
+    return orders;
 }
 
 BytesPerSecond ring_bus_bandwidth(const RingPlan& plan, std::size_t gpus,

@@ -44,11 +44,11 @@ RingPlan find_rings(const Topology& topology, std::span<const DeviceId> gpus);
 std::vector<std::vector<std::size_t>> ring_places(const RingPlan& plan,
                                                   std::span<const DeviceId> gpus);
 
-// Ring `ring` of `count` through all machines, in the order of ranks; `inside` is its order in each
-// of them, all alike. Each ring enters a machine at another GPU, and so by another NIC where there
-// are several.
-std::vector<std::int32_t> ring_through(std::span<const std::size_t> inside, std::size_t ring,
-                                       std::size_t count, std::size_t ranks);
+// `count` rings through all machines, each in the order of ranks; `inside` are the orders in each
+// machine, all machines alike, which rings have in turn. Rings enter a machine, and leave it, at
+// GPUs of as many different pairs as there are, and so by different NICs where there are several.
+std::vector<std::vector<std::int32_t>> rings_through(
+    std::span<const std::vector<std::size_t>> inside, std::size_t count, std::size_t ranks);
 
 // The bus bandwidth as nccl-tests defines it (doc/PERFORMANCE.md): S/t × 2 (n − 1)/n.
 BytesPerSecond ring_bus_bandwidth(const RingPlan& plan, std::size_t gpus,

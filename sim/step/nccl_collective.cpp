@@ -26,12 +26,7 @@ std::vector<std::vector<std::int32_t>> ring_orders(const Topology& topology,
     const auto first = workers.first(static_cast<std::size_t>(place.per_machine));
     std::vector<std::vector<std::size_t>> inside{{0}};  // of a machine with one GPU
     if (first.size() > 1) inside = ring_places(find_rings(topology, first), first);
-    std::vector<std::vector<std::int32_t>> orders;
-    const auto count = static_cast<std::size_t>(place.channels);
-    for (std::size_t ring = 0; ring < count; ++ring) {
-        orders.push_back(ring_through(inside[ring % inside.size()], ring, count, workers.size()));
-    }
-    return orders;
+    return rings_through(inside, static_cast<std::size_t>(place.channels), workers.size());
 }
 
 PhasedCollective phase_of(const std::vector<std::vector<std::int32_t>>& orders, std::size_t ranks) {

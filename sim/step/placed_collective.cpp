@@ -83,8 +83,9 @@ PhasedCollective all_rings(const RingPlan& plan, std::span<const DeviceId> worke
     const std::size_t ranks = workers.size();
     const std::vector<std::vector<std::size_t>> places = ring_places(plan, workers.first(each));
     std::vector<std::vector<Edge>> rings(count);
+    const auto orders = rings_through(places, count, ranks);
     for (std::size_t ring = 0; ring < count; ++ring) {
-        const std::vector<std::int32_t> order = ring_through(places[ring], ring, count, ranks);
+        const std::vector<std::int32_t>& order = orders[ring];
         for (std::size_t i = 0; i < ranks; ++i) {
             rings[ring].push_back({order[i], order[(i + 1) % ranks]});
         }

@@ -79,6 +79,27 @@ TEST_CASE("rings: a DGX-1 has as many as its NVLinks allow, for every number of 
     CHECK(plan.bandwidth.raw() == 25e9 * static_cast<double>(rings));
 }
 
+// Two GPUs of a DGX-1 share a NIC: six rings come in by four of them, and go out.
+TEST_CASE("rings: through machines, they enter and leave by as many pairs as there are",
+          "[rings]") {
+    const auto [gpus, most] = GENERATE(table<std::size_t, int>({{8, 2}, {6, 1}, {4, 2}}));
+    const sim::Topology topology = sim::build_cluster("dgx1_v100", 1);
+    const auto first = gpus_before(topology, gpus);
+    const sim::RingPlan plan = sim::find_rings(topology, first);
+    const auto orders = sim::rings_through(sim::ring_places(plan, first), plan.rings.size(), 16);
+    REQUIRE(orders.size() == plan.rings.size());
+    std::map<std::int32_t, int> entered;
+    std::map<std::int32_t, int> left;
+    for (const std::vector<std::int32_t>& order : orders) {
+        CHECK(std::set(order.begin(), order.end()).size() == order.size());
+        ++entered[order.front() / 2];
+        ++left[order[gpus - 1] / 2];
+    }
+    CAPTURE(gpus);
+    for (const auto& [pair, count] : entered) CHECK(count <= most);
+    for (const auto& [pair, count] : left) CHECK(count <= most);
+}
+
 TEST_CASE("rings: each visits every GPU once, and no lane carries two", "[rings][property]") {
     const std::string machine = GENERATE("dgx1_v100", "p3.8xlarge", "hgx_a100_4");
     const sim::Topology topology = sim::build_cluster(machine, 1);
