@@ -31,11 +31,27 @@ Int128 exchange_in(const TimeBySize& times, std::int32_t workers) {
 
 // What the whole step of a group takes longer than computing and these `others`.
 Int128 exposed_of(const std::vector<GroupTime>& groups, const std::vector<BatchTime>& compute,
-                  std::int64_t batch, std::int32_t workers, Duration others) {
-    const Int128 whole = nanoseconds_for_size(groups, workers, [batch](const GroupTime& group) {
-        return compute_of(group.steps, batch);
-    });
-    return std::max<Int128>(whole - compute_of(compute, batch) - others.raw(), 0);
+                  std::int64_t batch, std::int64_t micro_steps, std::int32_t workers,
+                  Duration others) {
+    const auto time_of = [&](std::vector<BatchTime> GroupTime::*times) {
+        return nanoseconds_for_size(groups, workers, [&](const GroupTime& group) {
+            return compute_of(group.*times, batch);
+        });
+    };
+    const Int128 computing = compute_of(compute, batch);
+    Int128 exposed = std::max<Int128>(time_of(&GroupTime::steps) - computing - others.raw(), 0);
+    if (micro_steps > 1 && !groups.front().further.empty()) {
+        exposed +=
+            (micro_steps - 1) * std::max<Int128>(time_of(&GroupTime::further) - computing, 0);
+    }
+    return exposed;
+}
+
+// Alone nothing is sent, unless a machine has several GPUs that do.
+const CodecTime* codec_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
+    const CodecTime* row = codec_time(time, plan);
+    if (row == nullptr || workers > 1) return row;
+    return !row->groups.empty() && row->groups.front().workers == 1 ? row : nullptr;
 }
 
 }  // namespace
@@ -75,7 +91,8 @@ Parts parts_of_learners(const LearnerSteps& row, const Plan& plan, std::int32_t 
     if (plan.learners_per_gpu > row.learners) {
         parts.compute = parts.compute * plan.learners_per_gpu / row.learners;
     }
-    parts.communication = exposed_of(row.groups, row.compute, batch, workers, row.update);
+    parts.communication =
+        exposed_of(row.groups, row.compute, batch, micro_steps, workers, row.update);
     return parts;
 }
 
@@ -108,10 +125,10 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     }
     const auto exchange =
         std::ranges::find(time.exchanges, plan.synchronisation, &ExchangeTime::synchronisation);
-    parts.row = workers > 1 ? codec_time(time, plan) : nullptr;  // alone nothing is sent
+    parts.row = codec_of(time, plan, workers);
     if (parts.row != nullptr && !parts.row->groups.empty()) {
-        parts.communication = exposed_of(parts.row->groups, time.compute, batch, workers,
-                                         parts.row->encoding + time.update);
+        parts.communication = exposed_of(parts.row->groups, time.compute, batch, micro_steps,
+                                         workers, parts.row->encoding + time.update);
     } else if (parts.row != nullptr) {
         parts.communication = time_for_size(parts.row->synchronisation, workers).raw();
     } else if (exchange != time.exchanges.end()) {
@@ -119,7 +136,8 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     } else if (time.groups.empty()) {
         parts.communication = exchange_in(time.synchronisation, workers);
     } else {
-        parts.communication = exposed_of(time.groups, time.compute, batch, workers, time.update);
+        parts.communication =
+            exposed_of(time.groups, time.compute, batch, micro_steps, workers, time.update);
     }
     parts.encoding = parts.row != nullptr ? parts.row->encoding.raw() : 0;
     return parts;
@@ -143,7 +161,8 @@ ExchangeView exchange_of(const StepTime& time, const Plan& plan, std::int32_t wo
     view.communication = bounded(parts.communication);
     view.encoding = bounded(parts.encoding);
     view.exposed = bounded(parts.communication + parts.encoding);
-    if (workers > 1) view.bytes = parts.row != nullptr ? parts.row->bytes : time.bytes;
+    if (workers > 1) view.bytes = time.bytes;
+    if (parts.row != nullptr) view.bytes = parts.row->bytes;
     view.relative_error = parts.row != nullptr ? parts.row->relative_error : 0;
     return view;
 }

@@ -29,6 +29,9 @@ struct BatchTime {
 struct GroupTime {
     std::int32_t workers = 1;
     std::vector<BatchTime> steps;  // whole ones of one micro-step; read as StepTime::compute is
+    // What each micro-step more takes, where that is not what `compute` says: it waits for its
+    // batch, its stragglers or what the model itself sends. Of all groups of a table, or of none.
+    std::vector<BatchTime> further = {};
 };
 
 // What a codec makes of a step's exchange.
@@ -41,7 +44,8 @@ struct CodecTime {
     std::int64_t bytes = 0;      // that one worker hands in, as shown to policies
     double relative_error = 0;   // as shown to policies; real gradients show theirs
     // Not empty: takes the place of `synchronisation`, whole steps as in StepTime::groups; the
-    // codec's are what they take longer than computing and `encoding`.
+    // codec's are what they take longer than computing and `encoding`. With a row of one machine,
+    // whose GPUs send to each other, that machine alone has the codec, too.
     std::vector<GroupTime> groups = {};
 };
 

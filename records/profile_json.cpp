@@ -100,6 +100,7 @@ json group_times_json(const std::vector<policies::GroupTime>& groups) {
     json all = json::array();
     for (const policies::GroupTime& group : groups) {
         all.push_back({{"workers", group.workers}, {"steps", batch_times_json(group.steps)}});
+        if (!group.further.empty()) all.back()["further"] = batch_times_json(group.further);
     }
     return all;
 }
@@ -128,7 +129,11 @@ void read_group_times(Fields& fields, std::vector<policies::GroupTime>& groups) 
         Fields parts(element);
         parts.integer_from("workers", 1, group.workers);
         group.steps = batch_times_from(parts, "steps");
+        if (parts.find("further") != nullptr) group.further = batch_times_from(parts, "further");
         parts.finish();
+        if (!groups.empty() && group.further.empty() != groups.front().further.empty()) {
+            Fields::refuse("further", "it in all groups or in none");
+        }
         if (!groups.empty() && group.workers <= groups.back().workers) {
             Fields::refuse("groups", "increasing numbers of workers");
         }

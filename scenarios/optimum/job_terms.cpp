@@ -70,7 +70,8 @@ std::optional<policies::JobProfile> fastest_profile(const sim::JobSpec& job) {
     if (profile.links.known()) sum_by_least(job, profile);
     if (!profile.step_time) return profile;
     policies::StepTime& step = *profile.step_time;
-    if (!step.learner_speeds.empty() || !step.codecs.empty() || !step.exchanges.empty()) {
+    if (!step.learner_speeds.empty() || !step.learner_steps.empty() || !step.codecs.empty() ||
+        !step.exchanges.empty()) {
         return std::nullopt;
     }
     return profile;

@@ -69,19 +69,38 @@ struct MeanStep {
     Duration compute;  // of the slowest kind of worker, nothing to wait for
     Duration update;
     sim::CodedBytes coded;
+    bool waits = false;  // in micro-steps before the last, too
 };
 
 // What a step of the scenario is made of here.
 struct StepAsked {
     policies::CodecChoice codec;
     sim::LearnerRule learners = {};
+    bool twice = false;  // of two micro-steps
 };
 
-std::vector<ConfigOverride> overrides_of(std::int64_t workers, std::int64_t batch,
-                                         const StepAsked& asked) {
+// Whether a micro-step takes more than what its worker computes.
+bool waits_in_micro_steps(const sim::StepJob& job) {
+    const sim::Stragglers& slow = job.stragglers;
+    return job.layout || job.input.samples_per_second > 0 || slow.independent > 0 ||
+           slow.persistent > 0 || slow.machine > 0;
+}
+
+// A layout that says of how many replicas it is; of others they are what workers there are.
+bool says_replicas(const std::filesystem::path& file) {
+    ConfigReader root = ConfigReader::from_file(file);
+    if (!root.has("job")) return false;
+    ConfigReader job = root.object("job");
+    return job.has("layout") && job.object("layout").has("data");
+}
+
+std::vector<ConfigOverride> overrides_of(const std::filesystem::path& file, std::int64_t workers,
+                                         std::int64_t batch, const StepAsked& asked) {
     std::vector<ConfigOverride> overrides = {{"/job/workers", fmt::format("{}", workers)},
                                              {"/job/batch", fmt::format("{}", batch)},
                                              {"/job/codec", policies::text_of(asked.codec)}};
+    if (says_replicas(file)) overrides.push_back({"/job/layout/data", fmt::format("{}", workers)});
+    if (asked.twice) overrides.push_back({"/job/accumulation", "2"});
     if (asked.learners.count > 1) {
         const auto sharing = static_cast<std::size_t>(asked.learners.sharing);
         overrides.push_back({"/job/learners", fmt::format(R"({{"count": {}, "sharing": "{}"}})",
@@ -93,7 +112,7 @@ std::vector<ConfigOverride> overrides_of(std::int64_t workers, std::int64_t batc
 
 MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std::int64_t batch,
                    const StepAsked& asked) {
-    const std::vector<ConfigOverride> overrides = overrides_of(workers, batch, asked);
+    const std::vector<ConfigOverride> overrides = overrides_of(file, workers, batch, asked);
     const StepScenario scenario = read_step_scenario(file, overrides);
     const sim::StepJob& job = scenario.jobs.front().job;
     const std::vector<sim::StepJob> jobs = {job};
@@ -103,7 +122,7 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
     const sim::JobSteps result =
         sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options).front();
     return {mean_of_steps(result, scenario.warm_up), std::ranges::max(job.compute),
-            job.longest_update(), scenario.jobs.front().coded};
+            job.longest_update(), scenario.jobs.front().coded, waits_in_micro_steps(job)};
 }
 
 // Steps of so many machines at each batch of one GPU, which never fall with it.
@@ -111,11 +130,20 @@ policies::GroupTime group_time(const std::filesystem::path& file, std::int32_t c
                                std::int32_t gpus, std::span<const std::int64_t> batches,
                                const StepAsked& asked, std::vector<MeanStep>& steps) {
     policies::GroupTime group{count, {}};
+    const std::int64_t workers = static_cast<std::int64_t>(gpus) * count;
     Duration longest;
+    Duration longest_further;
     for (const std::int64_t batch : batches) {
-        steps.push_back(mean_step(file, static_cast<std::int64_t>(gpus) * count, batch, asked));
-        longest = std::max(longest, steps.back().whole);
+        steps.push_back(mean_step(file, workers, batch, asked));
+        const MeanStep& once = steps.back();
+        longest = std::max(longest, once.whole);
         group.steps.push_back({batch * gpus, longest});
+        if (!once.waits) continue;
+        StepAsked again = asked;
+        again.twice = true;
+        const Duration twice = mean_step(file, workers, batch, again).whole;
+        longest_further = std::max(longest_further, twice - once.whole);
+        group.further.push_back({batch * gpus, longest_further});
     }
     return group;
 }
@@ -168,7 +196,7 @@ policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
     const StepAsked asked{{}, {learners, one.jobs.front().learners.sharing}};
     std::size_t fits = 0;
     for (; fits < batches.size(); ++fits) {
-        const auto overrides = overrides_of(gpus, batches[fits], asked);
+        const auto overrides = overrides_of(file, gpus, batches[fits], asked);
         // Of the first batch the refusal says why; of later ones it ends them.
         const MemoryCheck check = fits == 0 ? MemoryCheck::refuse : MemoryCheck::skip;
         const StepScenario scenario = read_step_scenario(file, overrides, check);
@@ -195,12 +223,13 @@ policies::CodecTime simulated_codec(const std::filesystem::path& file,
                                     std::span<const std::int64_t> batches, std::int32_t machines,
                                     const policies::CodecChoice& choice, std::string_view where) {
     const std::int32_t gpus = workers_of_a_machine(read_step_scenario(file), machines, where);
+    const std::int32_t least = gpus > 1 ? 1 : 2;  // who is alone sends nothing
     policies::CodecTime row;
     row.codec = choice.codec;
     row.level = kernels::level_meant(choice.codec, choice.level);
     row.usual_level = row.level == kernels::level_meant(choice.codec, 0);
     for (const std::int32_t count : machine_counts(machines)) {
-        if (count < 2) continue;  // alone nothing is sent
+        if (count < least) continue;
         std::vector<MeanStep> steps;
         row.groups.push_back(group_time(file, count, gpus, batches, {choice}, steps));
         if (row.groups.size() > 1) continue;

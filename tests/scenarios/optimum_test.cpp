@@ -221,6 +221,12 @@ TEST_CASE("optimum: what it is called says what it is worth", "[optimum]") {
     sim::JobSpec learners = job(hours(5));
     learners.profile.learner_speeds = {1000, 1600};
     CHECK(kind(learners) == OptimumKind::unknown);
+    sim::JobSpec simulated = job(hours(5));
+    simulated.profile.step_time = policies::StepTime{};
+    simulated.profile.step_time->compute = {{1, seconds(1)}};
+    CHECK(kind(simulated) != OptimumKind::unknown);
+    simulated.profile.step_time->learner_steps.emplace_back();
+    CHECK(kind(simulated) == OptimumKind::unknown);
     CHECK(name_of(OptimumKind::impossible) == "impossible");
 }
 

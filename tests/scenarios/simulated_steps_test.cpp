@@ -126,10 +126,11 @@ TEST_CASE("simulated steps: communication hides behind compute, so a step is not
                           policies::step_of(time, plan_of(batch), 1));
     };
     CHECK(sent_s(64) < 0.7 * sent_s(16));
-    // Of several micro-steps only the last one sends.
+    // Of several micro-steps only the last one sends; all wait for the slowest worker.
     const Duration once = policies::step_of(time, plan_of(4 * 64), 4);
     const Duration twice = policies::step_of(time, plan_of(4 * 128, 2), 4);
-    CHECK(twice - once == time.compute.back().time);
+    CHECK(twice - once > time.compute.back().time);
+    CHECK(to_seconds(twice - once) < 1.1 * to_seconds(time.compute.back().time));
 }
 
 TEST_CASE("simulated steps: a step of a number of workers in between is in between",
