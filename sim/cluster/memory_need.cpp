@@ -62,7 +62,7 @@ void check_memory(const ModelProfile& model, const GpuProfile& gpu, std::int64_t
     const MemoryNeed need = memory_need(model, batch, rule);
     expect_countable(need, model, batch, where);
     const std::string largest = most > 0 ? fmt::format("the largest batch that fits is {}", most)
-                                         : fmt::format("not even the model fits");
+                                         : std::string("not even a batch of 1 fits");
     const std::string who =
         rule.learners > 1 ? fmt::format(" of each of {} learners", rule.learners) : "";
     throw InputError(

@@ -46,7 +46,7 @@ Bytes bytes_counted(Int128 sum);
 void expect_countable(const MemoryNeed& need, const ModelProfile& model, std::int64_t batch,
                       std::string_view where);
 
-// The largest batch that fits; 0 if not even the model does.
+// The largest batch that fits; 0 if none does.
 std::int64_t batch_max(const ModelProfile& model, const GpuProfile& gpu, const MemoryRule& rule);
 
 // Throws InputError("WHERE: …") with the bytes needed, what they are for, and the largest batch.

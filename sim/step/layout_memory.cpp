@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -27,7 +28,8 @@ Bytes bytes_kept(const TransformerShape& shape, const LayoutRequest& request,
     return bytes(whole + (divided + ranks - 1) / ranks);
 }
 
-// Of one micro-batch's sample on one stage; and what is there once, whatever is kept.
+// Of one micro-batch's sample on one stage; and what is there once more than that, while a block
+// that is computed again goes back.
 struct Kept {
     Bytes each;
     Bytes once;
@@ -51,16 +53,23 @@ Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const Lay
         request.context * (request.sequence_parallel ? request.degrees.tensor : 1);
     const Bytes input =
         rule.bytes_a_value * bytes((shape.sequence_length * shape.hidden + parts - 1) / parts);
+    // Which has all of its own, its input among them, when those after it have gone back and are
+    // free; but not where gradients of weights come later.
+    const bool frees = request.schedule != PipelineKind::zero_bubble &&
+                       request.schedule != PipelineKind::dual_pipe;
+    Bytes most;
     for (std::size_t i = range.begin; i < range.end; ++i) {
         if (!is_attention(model.layers[i])) continue;
-        const bool again = is_computed_again(model, range, i, request);
-        kept.each += again ? input : other;
-        kept.once = std::max(kept.once, block - (again ? Bytes{} : other));
+        most = std::max(most, (frees ? kept.each : Bytes{}) + block);
+        const Bytes own = is_computed_again(model, range, i, request) ? input : other;
+        if (!frees) kept.once = std::max(kept.once, block - own);
+        kept.each += own;
     }
     if (model.layers[range.end - 1].name == "logits") {
         kept.each += rule.bytes_a_value * bytes(shape.sequence_length / request.context *
                                                 (shape.vocabulary / request.degrees.tensor));
     }
+    if (frees) kept.once = std::max(most - kept.each, Bytes{});
     return kept;
 }
 
@@ -83,10 +92,6 @@ std::vector<std::int64_t> most_kept(const LayoutRequest& request, std::int32_t s
     }
     return most;
 }
-
-}  // namespace
-
-namespace {
 
 // The most that `count` units have that follow each other; of units of several ranges, or of passes
 // of several micro-batches, any may.
@@ -145,14 +150,12 @@ MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges
     return need;
 }
 
-}  // namespace
-
-LayoutMemory layout_memory(const ModelProfile& model, const LayoutRequest& request,
-                           const MemoryRule& rule) {
+std::vector<LayoutMemory> memory_by_rank(const ModelProfile& model, const LayoutRequest& request,
+                                         const MemoryRule& rule) {
     const std::vector<LayerRange> ranges =
         stage_ranges(model, request.degrees.pipeline * request.chunks);
     const ModelPieces pieces(model, request);
-    LayoutMemory worst;
+    std::vector<LayoutMemory> all;
     for (std::int32_t rank = 0; rank < request.degrees.pipeline; ++rank) {
         LayoutMemory here{rank, 0, {}};
         Int128 all_kept = 0;
@@ -172,12 +175,12 @@ LayoutMemory layout_memory(const ModelProfile& model, const LayoutRequest& reque
         }
         here.need = held_by(model, held, request, pieces, rule);
         here.need.kept = bytes_counted(all_kept + once.raw());
-        if (rank == 0 || here.need.total() > worst.need.total()) worst = here;
+        all.push_back(here);
     }
-    return worst;
+    return all;
 }
 
-namespace {
+Bytes total_of(const LayoutMemory& memory) { return memory.need.total(); }
 
 // Where it is the schedule that keeps too much of a batch of 1.
 std::string hint_of(const ModelProfile& model, const GpuProfile& gpu, const LayoutRequest& request,
@@ -193,7 +196,26 @@ std::string hint_of(const ModelProfile& model, const GpuProfile& gpu, const Layo
         request.micro_batches, memory.micro_batches_kept);
 }
 
+// The largest that fits on all ranks.
+std::int64_t largest_batch(const ModelProfile& model, const GpuProfile& gpu, LayoutRequest request,
+                           const MemoryRule& rule) {
+    request.batch = 1;
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    for (const LayoutMemory& one : memory_by_rank(model, request, rule)) {
+        const Bytes free = gpu.memory - one.need.parameters() - one.need.reserve;
+        const std::int64_t here = std::max<std::int64_t>(one.need.kept.raw(), 1);
+        most = std::min(most, std::max<std::int64_t>(free.raw(), 0) / here);
+    }
+    return most;
+}
+
 }  // namespace
+
+LayoutMemory layout_memory(const ModelProfile& model, const LayoutRequest& request,
+                           const MemoryRule& rule) {
+    const std::vector<LayoutMemory> all = memory_by_rank(model, request, rule);
+    return *std::ranges::max_element(all, {}, total_of);
+}
 
 void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
                          const LayoutRequest& request, const MemoryRule& rule,
@@ -203,11 +225,7 @@ void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
     expect_countable(memory.need, model, request.batch, where);
     LayoutRequest one = request;
     one.batch = 1;
-    const LayoutMemory of_one = layout_memory(model, one, rule);
-    const Bytes free = gpu.memory - of_one.need.parameters() - of_one.need.reserve;
-    const std::int64_t most = free < of_one.need.kept
-                                  ? 0
-                                  : free.raw() / std::max<std::int64_t>(of_one.need.kept.raw(), 1);
+    const std::int64_t most = largest_batch(model, gpu, request, rule);
     throw InputError(
         where, "",
         fmt::format("{} with a batch of {} needs {} bytes on pipeline rank {} (parameters, "

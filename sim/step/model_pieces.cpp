@@ -114,6 +114,8 @@ ModelPieces::ModelPieces(const ModelProfile& model, const LayoutRequest& request
         }
     }
     first_tensors_.push_back(tensor);
+    ties_ = request.degrees.pipeline > 1 && request.pipeline().copies() == 1 &&
+            model.layers.back().name == "logits";
 }
 
 // Calls with every tensor of the range of which a worker holds something, its layer, how much that
@@ -141,6 +143,9 @@ void ModelPieces::visit(const LayerRange& range, const Visit& visit) const {
                                            : request.degrees.tensor;
             visit(layer, whole, divided(whole.elements, parts), sums);
         }
+        if (!ties_ || i + 1 < model_.layers.size()) continue;
+        const GradientTensor& words = model_.tensors.front();
+        visit(layer, words, divided(words.elements, request.degrees.tensor), TensorSums::by_all);
     }
 }
 

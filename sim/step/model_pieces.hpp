@@ -40,7 +40,8 @@ std::vector<LayerRange> layer_units(const ModelProfile& model, const LayerRange&
 // nobody, since each has a part of its own that is complete (split layers).
 enum class TensorSums : std::uint8_t { by_all, by_some, by_nobody };
 
-// What one worker of the layout holds of ranges; both outlive it.
+// What one worker of the layout holds of ranges; both outlive it. The last stage of a pipeline has
+// the words' embedding, too, which makes its logits, unless its worker has the first stage as well.
 class ModelPieces {
 public:
     ModelPieces(const ModelProfile& model, const LayoutRequest& request);
@@ -58,6 +59,7 @@ private:
     const ModelProfile& model_;
     const LayoutRequest& request_;
     std::vector<std::size_t> first_tensors_;  // by layer
+    bool ties_ = false;                       // the last layer has the first tensor as well
 };
 
 }  // namespace ukemi::sim

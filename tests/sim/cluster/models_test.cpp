@@ -231,7 +231,7 @@ TEST_CASE("memory: a refusal says the bytes", "[memory]") {
                           Catch::Contains("the largest batch that fits is"));
     gpu.memory = mebibytes(1);
     CHECK_THROWS_WITH(sim::check_memory(model, gpu, 1, rule, "s.json"),
-                      Catch::Contains("not even the model fits"));
+                      Catch::Contains("not even a batch of 1 fits"));
     CHECK_THROWS_AS(
         sim::check_memory(model, gpu, std::numeric_limits<std::int64_t>::max(), rule, "t"),
         InputError);

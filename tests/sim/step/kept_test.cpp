@@ -73,17 +73,37 @@ TEST_CASE("kept: Korthikanti's table 2, technique by technique", "[kept]") {
     CHECK(of_a_block() == 10 * sbh + (24 * sbh + scores) / 8);
     request.sequence_parallel = true;
     CHECK(of_a_block() == (34 * sbh + scores) / 8);
+    // The most is there while the last block goes back, when the logits are free.
     request.recompute_scores = true;
-    CHECK(of_a_block(scores / 8) == 34 * sbh / 8);
+    CHECK(of_a_block(scores / 8 - logits) == 34 * sbh / 8);
     request.sequence_parallel = false;
-    CHECK(of_a_block(scores / 8) == 10 * sbh + 24 * sbh / 8);
+    CHECK(of_a_block(scores / 8 - logits) == 10 * sbh + 24 * sbh / 8);
     request.recompute = true;
-    CHECK(of_a_block(10 * sbh + (24 * sbh + scores) / 8) == 2 * sbh);
-    // A third of the blocks are computed again, the others keep all but their scores.
-    request.recompute_blocks = 16;
     const std::int64_t whole = 10 * sbh + (24 * sbh + scores) / 8;
+    CHECK(of_a_block(whole - 2 * sbh - logits) == 2 * sbh);
+    // The first third of the blocks are computed again, the others keep all but their scores.
+    request.recompute_blocks = 16;
     CHECK(bytes_kept_by(shape, request).raw() ==
-          logits + whole + 16 * 2 * sbh + 32 * (10 * sbh + 24 * sbh / 8));
+          scores / 8 + 16 * 2 * sbh + 32 * (10 * sbh + 24 * sbh / 8));
+    // With scores kept nothing is more than at the end of the forward pass.
+    request.recompute_scores = false;
+    CHECK(bytes_kept_by(shape, request).raw() == logits + 16 * 2 * sbh + 32 * whole);
+}
+
+TEST_CASE("kept: the more blocks are computed again, the less is kept", "[kept]") {
+    const sim::TransformerShape shape = shape_22b();
+    sim::LayoutRequest request = kept_request(8, 4);
+    Bytes before = bytes_kept_by(shape, request);
+    request.recompute = true;
+    for (std::int64_t blocks = 1; blocks <= shape.layers; ++blocks) {
+        request.recompute_blocks = blocks;
+        const Bytes kept = bytes_kept_by(shape, request);
+        CAPTURE(blocks);
+        CHECK(kept <= before);
+        before = kept;
+    }
+    request.recompute_blocks = 0;  // all
+    CHECK(bytes_kept_by(shape, request) == before);
 }
 
 TEST_CASE("kept: a number of blocks for each stage is computed again", "[kept]") {
