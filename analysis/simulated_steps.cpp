@@ -49,6 +49,7 @@ SimulatedJob job_of(const scenarios::StepScenario& scenario, std::size_t number,
     summary.samples_per_s = samples / static_cast<double>(counted.size()) / summary.step_s.mean;
     summary.of_a_worker = samples / worker_seconds;
     summary.efficiency = entry.alone_s / summary.step_s.mean;
+    summary.staleness = sim::staleness_of(counted);
     return summary;
 }
 
@@ -89,46 +90,45 @@ json job_json(const SimulatedVariant& variant, std::size_t number) {
     for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
         part_s[std::string(sim::step_parts[i].name)] = summary.part_s[i];
     }
-    return {
-        {"name", summary.name},
-        {"model", entry.model},
-        {"workers", summary.workers},
-        {"learners", entry.job.learners},
-        {"samples_per_step", summary.samples_per_step},
-        {"layout", words_of(entry.request)},
-        {"bytes_per_gpu",
-         {{"total", entry.memory.need.total().raw()},
-          {"parameters", entry.memory.need.parameters().raw()},
-          {"weights", entry.memory.need.weights.raw()},
-          {"gradients", entry.memory.need.gradients.raw()},
-          {"optimiser_states", entry.memory.need.states.raw()},
-          {"kept", entry.memory.need.kept.raw()},
-          {"reserved", entry.memory.need.reserve.raw()},
-          {"whole_model", entry.whole.total().raw()}}},
-        {"gradient_bytes", entry.gradient.raw()},
-        {"buckets", entry.buckets},
-        {"collective", result.collective},
-        {"collective_choice", entry.why},
-        {"fidelity", sim::fidelity_of(result)},
-        {"compute_source", entry.curve},
-        {"step_s",
-         {{"mean", summary.step_s.mean},
-          {"min", summary.step_s.min},
-          {"median", summary.step_s.median},
-          {"max", summary.step_s.max}}},
-        {"parts_s", part_s},
-        {"codec", policies::codec_text(entry.codec.name, entry.codec.level)},
-        {"coded_bytes", entry.coded.message.raw()},
-        {"encode_s", to_seconds(entry.coded.encode)},
-        {"decode_s", to_seconds(entry.coded.decode)},
-        {"codec_kernels",
-         entry.coded.kernels.encode.launches + entry.coded.kernels.decode.launches},
-        {"variable_update", sim::variable_update_names[static_cast<std::size_t>(entry.update)]},
-        {"servers", entry.job.servers.size()},
-        {"staleness", {{"mean", mean_staleness(result.staleness)}, {"max", result.staleness.most}}},
-        {"samples_per_s", summary.samples_per_s},
-        {"samples_per_s_per_worker", summary.of_a_worker},
-        {"efficiency", summary.efficiency}};
+    return {{"name", summary.name},
+            {"model", entry.model},
+            {"workers", summary.workers},
+            {"learners", entry.job.learners},
+            {"samples_per_step", summary.samples_per_step},
+            {"layout", words_of(entry.request)},
+            {"bytes_per_gpu",
+             {{"total", entry.memory.need.total().raw()},
+              {"parameters", entry.memory.need.parameters().raw()},
+              {"weights", entry.memory.need.weights.raw()},
+              {"gradients", entry.memory.need.gradients.raw()},
+              {"optimiser_states", entry.memory.need.states.raw()},
+              {"kept", entry.memory.need.kept.raw()},
+              {"reserved", entry.memory.need.reserve.raw()},
+              {"whole_model", entry.whole.total().raw()}}},
+            {"gradient_bytes", entry.gradient.raw()},
+            {"buckets", entry.buckets},
+            {"collective", result.collective},
+            {"collective_choice", entry.why},
+            {"fidelity", sim::fidelity_of(result)},
+            {"compute_source", entry.curve},
+            {"step_s",
+             {{"mean", summary.step_s.mean},
+              {"min", summary.step_s.min},
+              {"median", summary.step_s.median},
+              {"max", summary.step_s.max}}},
+            {"parts_s", part_s},
+            {"codec", policies::codec_text(entry.codec.name, entry.codec.level)},
+            {"coded_bytes", entry.coded.message.raw()},
+            {"encode_s", to_seconds(entry.coded.encode)},
+            {"decode_s", to_seconds(entry.coded.decode)},
+            {"codec_kernels",
+             entry.coded.kernels.encode.launches + entry.coded.kernels.decode.launches},
+            {"variable_update", sim::variable_update_names[static_cast<std::size_t>(entry.update)]},
+            {"servers", entry.job.servers.size()},
+            {"staleness", {{"mean", summary.staleness.mean()}, {"max", summary.staleness.most}}},
+            {"samples_per_s", summary.samples_per_s},
+            {"samples_per_s_per_worker", summary.of_a_worker},
+            {"efficiency", summary.efficiency}};
 }
 
 json variant_json(const SimulatedVariant& variant) {
@@ -141,11 +141,6 @@ json variant_json(const SimulatedVariant& variant) {
 }
 
 }  // namespace
-
-double mean_staleness(const sim::Staleness& staleness) {
-    return static_cast<double>(staleness.sum) /
-           static_cast<double>(std::max<std::int64_t>(staleness.updates, 1));
-}
 
 std::string words_of(const sim::LayoutRequest& request) {
     std::string text = fmt::format("tensor {} x pipeline {} x data {}", request.degrees.tensor,

@@ -32,6 +32,7 @@ struct SimulatedJob {
     double samples_per_s = 0;
     double of_a_worker = 0;  // of those, by the workers that were there
     double efficiency = 0;   // of as many workers that never wait
+    sim::Staleness staleness = {};
 };
 
 // One variant: what was asked for, and what came out.
@@ -48,7 +49,6 @@ std::vector<SimulatedVariant> simulate_steps(std::vector<scenarios::StepScenario
 
 // In words, as tables have it: "tensor 2 x pipeline 4 x data 2, …".
 std::string words_of(const sim::LayoutRequest& request);
-double mean_staleness(const sim::Staleness& staleness);
 
 // A column for each varied key: its number, with its unit in the name, or what was given.
 std::string simulated_csv(std::span<const SimulatedVariant> variants);

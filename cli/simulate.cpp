@@ -157,9 +157,9 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                    sim::variable_update_names[static_cast<std::size_t>(entry.update)],
                    static_cast<double>(entry.most_on_a_server.raw()) / 1e6, job.servers.size());
     }
-    if (result.staleness.updates > 0) {
-        fmt::print("  staleness {:.2f} updates in the mean, {} at most\n",
-                   analysis::mean_staleness(result.staleness), result.staleness.most);
+    if (summary.staleness.updates > 0) {
+        fmt::print("  staleness {:.2f} updates in the mean, {} at most\n", summary.staleness.mean(),
+                   summary.staleness.most);
     }
     print_parts(summary);
     fmt::print("  {:<26}{:>11.1f} samples/s, {:.1f} a worker, efficiency {:.3f}\n", "throughput",

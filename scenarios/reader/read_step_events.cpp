@@ -120,6 +120,12 @@ void check_departures(const ConfigReader& config, const StepScenario& scenario,
                                               job.layout ? "replica" : "worker", job.name));
         }
         job = sim::without(job, scenario.topology, departure.ranks, 0);
+        if (job.layout && job.layout->expert_holders() % job.layout->expert != 0) {
+            config.fail("events",
+                        fmt::format("those who are left of {} cannot go on: {} ranks hold "
+                                    "experts that are divided among {}",
+                                    job.name, job.layout->expert_holders(), job.layout->expert));
+        }
         try {
             sim::expect_playable(scenario.topology, job);
         } catch (const InputError& error) {

@@ -119,7 +119,7 @@ void AsyncPlayer::computed(std::size_t rank, Instant now) {
 void AsyncPlayer::applied(std::size_t rank, Instant now) {
     turn(rank, false, now, "send");
     const std::int64_t stale = updates() - workers_[rank].fetched_at;
-    Staleness& all = result().staleness;
+    Staleness& all = record().staleness;
     all.sum += stale;
     all.most = std::max(all.most, stale);
     ++all.updates;

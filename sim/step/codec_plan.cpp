@@ -45,20 +45,29 @@ public:
         reduces_ = reduces_ && layout.reduces();
     }
 
+    // All tensors are there.
+    Duration decode_time() const {
+        if (clock_ == nullptr) {
+            return seconds(static_cast<double>(decode_) / choice_.decode_rate);
+        }
+        KernelSum all = kernels_.decode;
+        all += clock_->message(codec_, elements_, ranks_).decode;
+        return CodecClock::time(all);
+    }
+
     void finish(GradientBucket& bucket, CodedBytes& sums) {
         bucket.legs.clear();
+        bucket.decode = decode_time();
         for (const auto& [where, size] : rounds_) {
             if (size > Bytes{}) bucket.legs.push_back({where.second, size});
         }
         if (clock_ != nullptr) {
             add_kernels(clock_->message(codec_, elements_, ranks_));
             bucket.encode = CodecClock::time(kernels_.encode);
-            bucket.decode = CodecClock::time(kernels_.decode);
             sums.kernels.encode += kernels_.encode;
             sums.kernels.decode += kernels_.decode;
         } else {
             bucket.encode = seconds(static_cast<double>(encode_) / choice_.encode_rate);
-            bucket.decode = seconds(static_cast<double>(decode_) / choice_.decode_rate);
         }
         sums.encode += bucket.encode;
         sums.decode += bucket.decode;
@@ -142,19 +151,26 @@ CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile&
     std::size_t tensor = model.tensors.size();
     CodedBytes sums;
     for (GradientBucket& bucket : buckets) {
-        BucketCoder coder(choice, clock ? &*clock : nullptr, ranks);
+        const CodecClock* const times = clock ? &*clock : nullptr;
+        BucketCoder coder(choice, times, ranks);
+        BucketCoder of_one_less(choice, times, std::max(ranks - 1, 1));
+        const auto add = [&](const kernels::TensorShape& shape) {
+            coder.add(shape);
+            of_one_less.add(shape);
+        };
         const std::int64_t elements = bucket.bytes.raw() / bytes_per_element;
-        sums.gradient += bytes(4 * elements);
+        sums.gradient += bucket.bytes;
         if (pieces) {
-            coder.add({elements, 1});
+            add({elements, 1});
         } else {
             for (std::int64_t left = elements; left > 0;) {
                 INVARIANT(tensor > 0);
-                coder.add(shapes[--tensor]);
+                add(shapes[--tensor]);
                 left -= shapes[tensor].elements();
             }
         }
         coder.finish(bucket, sums);
+        bucket.decode_a_peer = bucket.decode - of_one_less.decode_time();
     }
     return sums;
 }

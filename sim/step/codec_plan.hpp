@@ -41,7 +41,7 @@ inline constexpr std::uint32_t scatter_lane = 3;  // of a layout: replicas keep 
 std::vector<kernels::TensorShape> tensor_shapes(const ModelProfile& model);
 
 struct CodedBytes {
-    Bytes gradient;       // as single precision values
+    Bytes gradient;       // as it would be sent without the codec
     Bytes message;        // of one worker, over all rounds
     bool reduces = true;  // no round gathers
     Duration encode;

@@ -85,9 +85,21 @@ void write_worker(TraceWriter& trace, std::int64_t process, std::size_t rank, co
     trace.span(process, row, "wait for input", whole, begin);
     trace.span(process, row, "accumulate", begin, last);
     trace.span(process, row, "forward", last, backward);
-    trace.span(process, row, "backward", backward, begin + own);
+    // Encoding holds the backward pass up.
+    Duration encoding;
+    bool decodes = false;
+    for (const GradientBucket& bucket : job.buckets) {
+        if (step.computing.size() == 1) break;  // alone nothing is sent
+        encoding += bucket.encode;
+        decodes = decodes || bucket.decode > Duration{};
+    }
+    const Instant computed = begin + own + encoding;
+    trace.span(process, row, encoding > Duration{} ? "backward, encoding" : "backward", backward,
+               computed);
     const Instant updating = step.end - step.parts.validation - job.longest_update();
-    trace.span(process, row, "wait for all gradients", begin + own, updating);
+    trace.span(process, row,
+               decodes ? "wait for all gradients, decoding" : "wait for all gradients", computed,
+               updating);
     trace.span(process, row, "update", updating, updating + job.update_of(rank));
 }
 

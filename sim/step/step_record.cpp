@@ -1,6 +1,8 @@
 // step_record.cpp — means that add up.
 #include "sim/step/step_record.hpp"
 
+#include <algorithm>
+
 #include "base/invariant.hpp"
 
 namespace ukemi::sim {
@@ -25,6 +27,16 @@ std::string_view fidelity_of(const JobSteps& result) {
     if (result.exact > 0) return "exact";
     if (result.fluid > 0) return "fluid";
     return result.nccl > 0 ? "nccl" : "none";
+}
+
+Staleness staleness_of(std::span<const StepRecord> steps) {
+    Staleness all;
+    for (const StepRecord& step : steps) {
+        all.updates += step.staleness.updates;
+        all.sum += step.staleness.sum;
+        all.most = std::max(all.most, step.staleness.most);
+    }
+    return all;
 }
 
 }  // namespace ukemi::sim

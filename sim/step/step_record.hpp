@@ -20,6 +20,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,12 +93,23 @@ struct WorkSpan {
     Instant end;
 };
 
+// Of updates by workers that do not wait for each other.
+struct Staleness {
+    std::int64_t updates = 0;
+    std::int64_t sum = 0;
+    std::int64_t most = 0;
+    double mean() const {
+        return updates == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(updates);
+    }
+};
+
 struct StepRecord {
     Instant begin;
     Instant end;
     StepParts parts;
     std::int64_t samples = 0;
     std::int64_t workers = 0;
+    Staleness staleness;  // of the updates that make it, in an asynchronous job
     // Of the first steps only (StepOptions):
     bool detailed = false;
     Instant compute_begin;
@@ -107,16 +119,11 @@ struct StepRecord {
     std::vector<SentMessage> sent;          // in the order in which they ended
 };
 
-// Of updates by workers that do not wait for each other.
-struct Staleness {
-    std::int64_t updates = 0;
-    std::int64_t sum = 0;
-    std::int64_t most = 0;
-};
+// Of all updates of these steps.
+Staleness staleness_of(std::span<const StepRecord> steps);
 
 struct JobSteps {
     std::vector<StepRecord> steps;
-    Staleness staleness;        // of an asynchronous job
     std::string collective;     // empty: nothing was sent
     std::vector<LinkId> links;  // that its gradients cross, ascending
     // How many of the collectives that it sent were played exactly, and how many not.

@@ -50,7 +50,6 @@ struct Members {
 void append(JobSteps& all, JobSteps more) {
     for (StepRecord& step : more.steps) all.steps.push_back(std::move(step));
     if (!more.collective.empty()) all.collective = std::move(more.collective);
-    all.staleness = more.staleness;
     all.exact += more.exact;
     all.fluid += more.fluid;
     all.nccl += more.nccl;
@@ -160,6 +159,8 @@ StepJob without(const StepJob& job, const Topology& topology,
         degrees.data =
             static_cast<std::int32_t>(ranks.size()) / (left.layout->cell() * degrees.pipeline);
     }
+    const auto gone = static_cast<std::int64_t>(job.workers.size() - ranks.size());
+    for (GradientBucket& bucket : left.buckets) bucket.decode -= gone * bucket.decode_a_peer;
     left.per_host = workers_per_machine(topology, left.workers);
     search_again(left, topology);
     ++left.departures;

@@ -5,6 +5,7 @@
 
 #include "base/input_error.hpp"
 #include "sim/cluster/fabric.hpp"
+#include "sim/step/perfetto_trace.hpp"
 #include "sim/step/step_run.hpp"
 
 namespace ukemi {
@@ -139,6 +140,39 @@ TEST_CASE("codec plan: encoding holds up the backward pass, and decoding waits f
     CHECK((coded.parts.coding + coded.parts.sending).raw() == milliseconds(16).raw());
     CHECK(coded.parts.sending == plain.parts.sending);
     CHECK(coded.parts.total() == coded.end - coded.begin);
+}
+
+TEST_CASE("codec plan: those who are left decode as many parts as they are", "[codec_plan]") {
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
+    const bool by_rates = GENERATE(true, false);
+    const char* const codec = GENERATE("sign", "top_k", "power_sgd", "fp16");
+    sim::StepCodec choice{codec, 0, by_rates ? 1e9 : 0, by_rates ? 1e9 : 0};
+    choice.gpu = &sim::gpu_named("v100_sxm2_16gb", "test");
+    sim::StepJob job;
+    job.name = "job";
+    job.workers = topology.workers();
+    job.compute.assign(4, milliseconds(90));
+    job.buckets = coded("resnet50", choice, sim::BucketKind::one).buckets;
+    const std::vector<std::int32_t> gone = {1};
+    const sim::StepJob left = sim::without(job, topology, gone, 0);
+    const Coded three = coded("resnet50", choice, sim::BucketKind::one, 3);
+    CAPTURE(by_rates, codec);
+    CHECK(left.buckets.front().decode == three.buckets.front().decode);
+}
+
+TEST_CASE("codec plan: a trace shows that encoding holds up the backward pass", "[codec_plan]") {
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 2);
+    sim::StepJob job;
+    job.name = "job";
+    job.workers = topology.workers();
+    job.compute.assign(2, milliseconds(90));
+    job.buckets = {{"all", bytes(4'000'000), 1.0}};
+    job.buckets.front().encode = milliseconds(5);
+    job.buckets.front().decode = milliseconds(3);
+    const auto result = sim::run_steps(topology, std::span(&job, 1), {}, {1, 1});
+    const std::string trace = sim::perfetto_trace(topology, std::span(&job, 1), result, {});
+    CHECK_THAT(trace, Catch::Contains(R"("dur":65000.0,"name":"backward, encoding")") &&
+                          Catch::Contains("wait for all gradients, decoding"));
 }
 
 TEST_CASE("codec plan: without rates, kernels of a GPU are what coding takes", "[codec_plan]") {

@@ -104,7 +104,7 @@ TEST_CASE("fidelity: a job says how its collectives were played", "[step]") {
     CHECK(fluid.fluid == 6);
     job.buckets.clear();
     CHECK(fidelity_of(played()) == "none");
-    CHECK(fidelity_of({{}, {}, "", {}, 1, 1}) == "mixed");
-    CHECK(fidelity_of({{}, {}, "", {}, 1, 0, 5}) == "exact");
-    CHECK(fidelity_of({{}, {}, "nccl", {}, 0, 0, 5}) == "nccl");
+    CHECK(fidelity_of({{}, "", {}, 1, 1}) == "mixed");
+    CHECK(fidelity_of({{}, "", {}, 1, 0, 5}) == "exact");
+    CHECK(fidelity_of({{}, "nccl", {}, 0, 0, 5}) == "nccl");
 }
