@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "analysis/layout_search.hpp"
@@ -68,9 +69,15 @@ std::string layouts_table(const LayoutSearch& search, std::size_t kept) {
         const TriedLayout& layout = search.layouts[i];
         text += row(layout, fmt::format("{:>14.3f}", *layout.step_s * 1e3));
     }
-    if (slower > 0) {
-        text += fmt::format("{:>14}  {} more that fit take {:.3f} ms or more\n", "", slower,
-                            search.layouts[simulated].least_s * 1e3);
+    // Simulated or not: those were not whose least time is above all that are shown.
+    const std::size_t shown = std::min(kept, simulated);
+    const std::size_t more = simulated - shown + slower;
+    if (more > 0) {
+        double least_s = std::numeric_limits<double>::infinity();
+        if (shown < simulated) least_s = *search.layouts[shown].step_s;
+        if (slower > 0) least_s = std::min(least_s, search.layouts[simulated].least_s);
+        text += fmt::format("{:>14}  {} more that fit take {:.3f} ms or more\n", "", more,
+                            least_s * 1e3);
     }
     if (too_large == 0) return text;
     text += fmt::format("{} need more than the {:.2f} GB of {}, the nearest of them\n", too_large,

@@ -47,7 +47,10 @@ private:
             request.schedule = PipelineKind::dual_pipe;
             add(request);
         }
-        if (pipeline == 1 || request.micro_batches % pipeline != 0) return;
+        if (pipeline == 1) return;
+        request.schedule = PipelineKind::gpipe;
+        if (request.micro_batches > 1) add(request);  // of one it is one_forward_one_backward
+        if (request.micro_batches % pipeline != 0) return;
         request.schedule = PipelineKind::interleaved;
         for (const std::int64_t chunks :
              divisors_of(model_.transformer->layers / pipeline, degree_most)) {

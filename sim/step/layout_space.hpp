@@ -1,10 +1,10 @@
 // layout_space.hpp — every layout that a number of workers can have for a step of so many samples.
 //
 // Data × tensor × pipeline degrees that divide workers, heads, hidden size, blocks and samples; the
-// samples of a micro-batch; blocks computed again or not; one_forward_one_backward, and interleaved
-// with every number of chunks. gpipe is left out: it takes as long as one_forward_one_backward and
-// keeps more. Where the request has zero_bubble, it takes the place of the former; where it has
-// dual_pipe, zero_bubble does, and dual_pipe is one more where it can be. A model that is
+// samples of a micro-batch; blocks computed again or not; one_forward_one_backward, gpipe, and
+// interleaved with every number of chunks. Where the request has zero_bubble, which not every
+// program can play, it takes the place of the first; where it has dual_pipe, zero_bubble does, and
+// dual_pipe is one more where it can be. A model that is
 // no transformer has micro-batches only. On request, also every context degree that divides the
 // rest of the workers and a sample's tokens, everything that replicas can divide, every number of
 // ranks that can divide the experts (cut by tensor groups, and whole where tokens are divided by

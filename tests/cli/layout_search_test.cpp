@@ -80,11 +80,12 @@ ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bo
                 const bool apart = both_ways && pipeline > 1;
                 play(16, keys + (apart ? R"(, "schedule": "zero_bubble")" : ""), data, batch);
                 if (apart) play(16, keys + R"(, "schedule": "dual_pipe")", data, batch);
+                if (pipeline > 1 && data * batch < 16) {
+                    play(16, keys + R"(, "schedule": "gpipe")", data, batch);
+                }
                 for (std::int64_t chunks = 2; chunks <= layers && pipeline > 1; ++chunks) {
-                    play(
-                        16,
-                        fmt::format(R"({}, "schedule": "interleaved", "chunks": {})", keys, chunks),
-                        data, batch);
+                    const std::string cut = R"(, "schedule": "interleaved", "chunks": )";
+                    play(16, keys + cut + std::to_string(chunks), data, batch);
                 }
             }
         }
@@ -186,6 +187,15 @@ TEST_CASE("layout search: only some are simulated, and no more with more threads
     const std::size_t simulated = search.count(analysis::was_simulated);
     CHECK(simulated % 4 == 0);
     CHECK(simulated < search.count(analysis::was_passed_over));
+    // All that fit and are not shown are counted, whether they were simulated or not.
+    const std::size_t fitting = simulated + search.count(analysis::was_passed_over);
+    for (const std::size_t shown : {std::size_t{0}, std::size_t{1}, simulated}) {
+        CHECK_THAT(analysis::layouts_table(search, shown),
+                   Catch::Contains(fmt::format("  {} more that fit take ", fitting - shown)));
+    }
+    CHECK_THAT(analysis::layouts_table(search, 0),
+               Catch::Contains(
+                   fmt::format("take {:.3f} ms or more", 1e3 * *search.layouts.front().step_s)));
 }
 
 TEST_CASE("ukemi simulate --search layouts: the step of the winner is that of its scenario",
