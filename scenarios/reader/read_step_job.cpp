@@ -7,6 +7,9 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "base/key_notes.hpp"
 #include "base/old_forms.hpp"
@@ -231,6 +234,7 @@ MemoryKind read_memory_kind(ConfigReader& config) {
 struct PassTime {
     Duration passes;
     Duration update;  // once a step, after the gradients' sums; zero where it is not told apart
+    std::vector<double> layers_ready = {};  // as in sim::ready_shares(); of kernels
 };
 
 // {"count": 4, "sharing": "in_turn"}, or a number of them that are side by side.
@@ -303,26 +307,38 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
         config.fail("precision", "kernels in fp8 are known of transformers: expected bf16");
     }
     const sim::LayerTimes times = sim::layer_times(model, entry.request, *clock);
+    const sim::PassMoments moments = sim::pass_moments(times);
     const sim::KernelSum updating =
         sim::update_kernels(*clock, model.parameters(), memory.state_values);
-    expect_countable(config, entry, sim::pass_seconds(times) + updating.device_s);
+    expect_countable(config, entry, moments.end_s() + updating.device_s);
     const Duration update = seconds(updating.device_s);
+    const bool first = entry.job.compute.empty();
+    if (first) entry.job.forward_share = moments.forward_s / moments.end_s();
+    PassTime time;
     if (entry.learners.count > 1) {
-        return of_learners({sim::pass_seconds(times), times.shared_s}, update, entry);
-    }
-    if (entry.request.is_plain()) return {seconds(sim::pass_seconds(times)), update};
-    if (entry.job.compute.empty()) {
+        time = of_learners({moments.end_s(), times.shared_s}, update, entry);
+    } else if (entry.request.is_plain()) {
+        time = {seconds(moments.end_s()), update};
+    } else if (first) {
         entry.job.layout = sim::make_layout(model, entry.request, place(config, "layout"), &times);
     }
-    return {seconds(times.whole_s), update};
+    if (!entry.request.is_plain()) return {seconds(times.whole_s), update};
+    for (const double end_s : moments.backward_end_s) {
+        time.layers_ready.push_back((end_s - moments.forward_s) /
+                                    (moments.end_s() - moments.forward_s));
+    }
+    return time;
 }
 
-// Fills in what each worker computes, after it has been checked that the batch fits.
-void read_compute(ConfigReader& config, const sim::Topology& topology, MemoryCheck check,
-                  const sim::ModelProfile& model, const MemoryKind& memory, StepJobEntry& entry) {
+// Fills in what each worker computes, after it has been checked that the batch fits. Returns when
+// the first kind's layers are ready, if that is known (sim::ready_shares).
+std::vector<double> read_compute(ConfigReader& config, const sim::Topology& topology,
+                                 MemoryCheck check, const sim::ModelProfile& model,
+                                 const MemoryKind& memory, StepJobEntry& entry) {
     const ComputeCurves curves(config, model, entry.job.batch);
     std::string_view last;
     PassTime time;
+    std::vector<double> layers_ready;
     for (const sim::DeviceId worker : entry.job.workers) {
         const std::string_view gpu = gpu_of(config, topology, worker);
         if (gpu != last) {
@@ -343,16 +359,18 @@ void read_compute(ConfigReader& config, const sim::Topology& topology, MemoryChe
             }
             last = gpu;
             time = pass_time(config, curves, model, profile, memory, entry);
+            if (entry.job.compute.empty()) layers_ready = std::move(time.layers_ready);
             entry.gpus += fmt::format("{}{}", entry.gpus.empty() ? "" : ", ", gpu);
         }
         entry.job.compute.push_back(time.passes);
         entry.job.update.push_back(time.update);
     }
+    return layers_ready;
 }
 
 // What is computed and sent where, as the layout says; without one, the buckets of all gradients.
 void cut_model(ConfigReader& config, const sim::ModelProfile& model, const MemoryKind& memory,
-               StepJobEntry& entry) {
+               std::span<const double> layers_ready, StepJobEntry& entry) {
     sim::StepJob& job = entry.job;
     const sim::LayoutRequest& request = entry.request;
     const double micro_batches_s =
@@ -365,7 +383,7 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
     if (job.learners > 1) entry.memory.need = entry.whole;
     if (request.is_plain()) {
         job.buckets = sim::gradient_buckets(model, request.buckets, request.value_bytes,
-                                            place(config, "buckets"));
+                                            place(config, "buckets"), layers_ready);
         entry.gradient = model.gradient_bytes(request.value_bytes);
         entry.buckets = static_cast<std::int64_t>(job.buckets.size());
         return;
@@ -527,8 +545,9 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     if (!entry.request.is_plain()) {
         job.layout = sim::make_layout(model, entry.request, place(config, "layout"));
     }
-    read_compute(config, topology, check, model, memory, entry);
-    cut_model(config, model, memory, entry);
+    const std::vector<double> layers_ready =
+        read_compute(config, topology, check, model, memory, entry);
+    cut_model(config, model, memory, layers_ready, entry);
     read_hindrances(config, job);
     update_variables(config, topology, servers, entry);
     const policies::Layout& degrees = entry.request.degrees;

@@ -21,11 +21,29 @@ void add_squares(std::vector<GradientBucket>& buckets) {
     buckets = std::move(all);
 }
 
-std::vector<double> ready_shares(const ModelProfile& model) {
-    if (model.measured) return model.measured->ready;
-    // A tensor belongs to the layer in which its last parameter is counted.
-    double before = 0;  // arithmetic of the layers up to and without this one
+namespace {
+
+// By layer; what is without arithmetic is ready at the end.
+std::vector<double> shares_of_arithmetic(const ModelProfile& model) {
+    double before = 0;  // of the layers up to and without this one
     const double all = model.forward_flops();
+    std::vector<double> shares;
+    for (const LayerCost& layer : model.layers) {
+        shares.push_back(all > 0 ? std::clamp((all - before) / all, 0.0, 1.0) : 1.0);
+        before += layer.forward_flops;
+    }
+    return shares;
+}
+
+}  // namespace
+
+std::vector<double> ready_shares(const ModelProfile& model, std::span<const double> layers_ready) {
+    if (model.measured) return model.measured->ready;
+    const std::vector<double> arithmetic =
+        layers_ready.empty() ? shares_of_arithmetic(model) : std::vector<double>{};
+    if (layers_ready.empty()) layers_ready = arithmetic;
+    INVARIANT(layers_ready.size() == model.layers.size());
+    // A tensor belongs to the layer in which its last parameter is counted.
     std::vector<double> shares;
     shares.reserve(model.tensors.size());
     std::size_t layer = 0;
@@ -34,19 +52,18 @@ std::vector<double> ready_shares(const ModelProfile& model) {
     for (const GradientTensor& tensor : model.tensors) {
         tensor_end += tensor.elements;
         while (layer + 1 < model.layers.size() && layer_end < tensor_end) {
-            before += model.layers[layer].forward_flops;
             layer_end += model.layers[++layer].parameters;
         }
-        shares.push_back(all > 0 ? std::clamp((all - before) / all, 0.0, 1.0) : 1.0);
+        shares.push_back(model.layers.empty() ? 1.0 : layers_ready[layer]);
     }
     return shares;
 }
 
 std::vector<GradientBucket> gradient_buckets(const ModelProfile& model, const BucketRule& rule,
-                                             std::int64_t bytes_per_element,
-                                             std::string_view where) {
+                                             std::int64_t bytes_per_element, std::string_view where,
+                                             std::span<const double> layers_ready) {
     INVARIANT(rule.first > Bytes{} && rule.size > Bytes{} && bytes_per_element >= 1);
-    const std::vector<double> ready = ready_shares(model);
+    const std::vector<double> ready = ready_shares(model, layers_ready);
     std::vector<GradientBucket> buckets;
     bool open = false;  // the last one takes more
     Bytes limit = rule.first;

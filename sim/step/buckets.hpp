@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,23 +49,26 @@ struct GradientBucket {
     std::vector<BucketLeg> legs = {};
     Duration encode = {};
     Duration decode = {};
-    std::int64_t tensors = 1;  // that it is of, whole or in part
+    Duration decode_a_peer = {};  // of which for each of the workers
+    std::int64_t tensors = 1;     // that it is of, whole or in part
 };
 
 inline constexpr std::size_t buckets_max = 100'000;
 
 // In the order in which they are ready. InputError(WHERE …) if there would be more than
-// buckets_max.
+// buckets_max. `layers_ready`: as in ready_shares().
 std::vector<GradientBucket> gradient_buckets(const ModelProfile& model, const BucketRule& rule,
-                                             std::int64_t bytes_per_element,
-                                             std::string_view where);
+                                             std::int64_t bytes_per_element, std::string_view where,
+                                             std::span<const double> layers_ready = {});
 
 // What a monitor of the gradients' variance sends, too: after each bucket the squares of its
 // gradients, as many numbers, for the second all-reduce that the variance over workers needs
 // (KungFu's grad_variance.py; kernels/gradient_monitors.hpp has the formula).
 void add_squares(std::vector<GradientBucket>& buckets);
 
-// By tensor, in forward order: the share of the backward pass after which its gradient is ready.
-std::vector<double> ready_shares(const ModelProfile& model);
+// By tensor, in forward order: the share of the backward pass after which its gradient is ready;
+// `layers_ready`: these shares by layer, as they are known; none: by arithmetic, or as measured.
+std::vector<double> ready_shares(const ModelProfile& model,
+                                 std::span<const double> layers_ready = {});
 
 }  // namespace ukemi::sim

@@ -44,23 +44,26 @@ LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
     return times;
 }
 
-double pass_seconds(const LayerTimes& times) {
-    // Of what the host launches without waiting for the device.
-    LayerTimes::Pass stretch;
-    double all_s = 0;
+PassMoments pass_moments(const LayerTimes& times) {
+    PassMoments moments;
+    double end_s = 0;
+    double launched_s = 0;
+    const auto play = [&](const LayerTimes::Pass& pass) {
+        launched_s += pass.launch_s;
+        end_s = std::max(end_s + pass.device_s, launched_s);
+    };
     for (std::size_t i = 0; i < times.forward.size(); ++i) {
-        if (i < times.host_waits.size() && times.host_waits[i]) {
-            all_s += std::max(stretch.device_s, stretch.launch_s);
-            stretch = {};
-        }
-        stretch.device_s += times.forward[i].device_s;
-        stretch.launch_s += times.forward[i].launch_s;
+        const bool waits = i < times.host_waits.size() && times.host_waits[i];
+        if (waits) launched_s = std::max(launched_s, end_s);
+        play(times.forward[i]);
     }
-    for (const LayerTimes::Pass& pass : times.backward) {
-        stretch.device_s += pass.device_s;
-        stretch.launch_s += pass.launch_s;
+    moments.forward_s = end_s;
+    moments.backward_end_s.resize(times.backward.size());
+    for (std::size_t i = times.backward.size(); i-- > 0;) {
+        play(times.backward[i]);
+        moments.backward_end_s[i] = end_s;
     }
-    return all_s + std::max(stretch.device_s, stretch.launch_s);
+    return moments;
 }
 
 }  // namespace ukemi::sim

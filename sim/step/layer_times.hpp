@@ -14,7 +14,14 @@ namespace ukemi::sim {
 LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
                        const KernelClock& clock);
 
-// The forward and the backward pass of all layers, one after the other, on one worker.
-double pass_seconds(const LayerTimes& times);
+// Moments of one worker's pass over all layers, from its start.
+struct PassMoments {
+    double forward_s = 0;                // the forward pass is over
+    std::vector<double> backward_end_s;  // by layer
+    double end_s() const { return backward_end_s.empty() ? forward_s : backward_end_s.front(); }
+};
+// A layer ends when the device has done its kernels after those before it, and not before the host
+// has launched them, as blocks of a layout do (layout_player.hpp).
+PassMoments pass_moments(const LayerTimes& times);
 
 }  // namespace ukemi::sim

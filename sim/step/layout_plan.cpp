@@ -131,9 +131,7 @@ public:
 
     StageWork make(const LayerRange& range) {
         const std::vector<LayerCost>& layers = model_.layers;
-        stage_flops_ = 0;
-        for (std::size_t i = range.begin; i < range.end; ++i)
-            stage_flops_ += layers[i].forward_flops;
+        layers_ = range.end - range.begin;
         for (const LayerRange& unit : layer_units(model_, range)) {
             const std::size_t first = stage_.forward.size();
             for (std::size_t i = unit.begin; i < unit.end; ++i) forward_layer(layers[i]);
@@ -145,7 +143,7 @@ public:
             backward_pass(range);
             stage_.inputs = std::exchange(stage_.backward, {});
             apart_ = false;
-            flops_back_ = 0;
+            layers_back_ = 0;
         }
         backward_pass(range);
         if (!stage_.weights.empty()) stage_.weights.back().gradients_ready = 1;
@@ -192,13 +190,14 @@ private:
     void make_buckets(const LayerRange& range) {
         const ModelProfile held = pieces_.piece(range, TensorSums::by_all);
         if (request_.shard != Shard::parameters && !held.tensors.empty()) {
-            stage_.buckets = gradient_buckets(held, request_.buckets, request_.value_bytes, where_);
+            stage_.buckets = gradient_buckets(held, request_.buckets, request_.value_bytes, where_,
+                                              layers_ready());
         }
         const ModelProfile own = pieces_.piece(range, TensorSums::by_some);
         if (request_.shard != Shard::parameters && !own.tensors.empty() &&
             request_.expert_adders() > 1) {
-            stage_.expert_buckets =
-                gradient_buckets(own, request_.buckets, request_.value_bytes, where_);
+            stage_.expert_buckets = gradient_buckets(own, request_.buckets, request_.value_bytes,
+                                                     where_, layers_ready());
         }
         if (request_.shard == Shard::none) return;
         scatter(stage_.buckets, request_.holders());
@@ -450,7 +449,7 @@ private:
 
     void backward_layer(const LayerCost& layer) {
         const double before = ready();
-        flops_back_ += layer.forward_flops;
+        ++layers_back_;
         ModelBlock block = block_of(layer, false);
         block.gradients_ready = ready();
         if (apart_) split_off_weights(block, layer);
@@ -468,17 +467,28 @@ private:
         add_layer(stage_.backward, block, layer, false, before);
     }
 
-    double ready() const { return stage_flops_ > 0 ? flops_back_ / stage_flops_ : 0; }
+    // Of the stage's layers, the share whose backward pass is over.
+    double ready() const {
+        return static_cast<double>(layers_back_) / static_cast<double>(layers_);
+    }
+    // By layer, forward.
+    std::vector<double> layers_ready() const {
+        std::vector<double> shares;
+        for (std::size_t back = layers_; back > 0; --back) {
+            shares.push_back(static_cast<double>(back) / static_cast<double>(layers_));
+        }
+        return shares;
+    }
 
     const ModelProfile& model_;
     const LayoutRequest& request_;
     const ModelPieces& pieces_;
     std::string_view where_;
     const LayerTimes* times_;
-    double flops_ = 0;        // of the model, a third of both passes
-    double stage_flops_ = 0;  // forward, of the stage
-    bool apart_ = false;      // gradients of weights are a pass of their own
-    double flops_back_ = 0;   // of these, of the layers whose backward pass is over
+    double flops_ = 0;             // of the model, a third of both passes
+    bool apart_ = false;           // gradients of weights are a pass of their own
+    std::size_t layers_ = 0;       // of the stage
+    std::size_t layers_back_ = 0;  // of these, whose backward pass is over
     StageWork stage_;
 };
 
@@ -532,7 +542,10 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     if (request.synchronised_norm && (model.transformer || !has([](const LayerCost& layer) {
                                           return norm_channels(layer) > 0;
                                       }))) {
-        throw InputError(where, "", fmt::format("{} has no batch normalisation", model.name));
+        throw InputError(where, "",
+                         fmt::format("\"batch_norm\": \"synchronised\": {} has no batch "
+                                     "normalisation",
+                                     model.name));
     }
     if (request.split_dense &&
         !has([](const LayerCost& layer) { return dense_shape(layer).inputs > 0; })) {

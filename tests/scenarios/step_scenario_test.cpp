@@ -167,10 +167,10 @@ TEST_CASE("step scenario: parameters are updated once a step, not with every mic
         CHECK((two.end - two.begin).raw() ==
               Approx(static_cast<double>(2 * (one.end - one.begin).raw())).epsilon(1e-6));
     }
-    // Nothing of it is forward: a sample of a validation is a third of a sample's pass.
+    // Nothing of it is forward: a validation takes the forward share of a pass.
     const char* validated = R"("workers": 1, "validation": {"every": 1, "samples": 4})";
     CHECK(to_seconds(step(1, validated).parts.validation) ==
-          Approx(to_seconds(pass) / 3).epsilon(1e-6));
+          Approx(to_seconds(pass) * job_of(1).forward_share).epsilon(1e-6));
     // And it hides nothing of what is sent, as in a layout.
     const char* ring = R"("workers": 8, "collective": "ring")";
     const char* again = R"("workers": 8, "collective": "ring",
@@ -381,8 +381,8 @@ TEST_CASE("step scenario: parameter_servers gain by not waiting, and pay in stal
     const sim::JobSteps asynchronous = run({});
     const sim::JobSteps waiting = run({{"/job/servers/asynchronous", "false", "--set"}});
     CHECK(asynchronous.steps.back().end < waiting.steps.back().end);
-    CHECK(asynchronous.staleness.sum > 0);
-    CHECK(waiting.staleness.updates == 0);
+    CHECK(sim::staleness_of(asynchronous.steps).sum > 0);
+    CHECK(sim::staleness_of(waiting.steps).updates == 0);
 }
 
 TEST_CASE("step scenario: what modes of updating variables cannot have is refused", "[scenario]") {

@@ -1,0 +1,169 @@
+// same_steps_test.cpp — what a scenario of steps says in two ways comes out once.
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "base/input_error.hpp"
+#include "scenarios/reader/simulated_steps.hpp"
+#include "scenarios/reader/step_scenario.hpp"
+#include "tests/scenarios/scenario_text.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace ukemi {
+namespace {
+
+double step_s(const scenarios::StepScenario& scenario) {
+    const std::vector<sim::StepJob> jobs = {scenario.jobs.front().job};
+    sim::StepOptions options;
+    options.seed = scenario.seed;
+    const auto result = sim::run_steps(scenario.topology, jobs, {}, options, scenario.events);
+    return to_seconds(scenarios::mean_of_steps(result.front(), scenario.warm_up));
+}
+
+// A transformer whose kernels are timed one by one, on GPUs of one machine.
+std::string transformer_text(int hidden, int workers, const char* more) {
+    return fmt::format(
+        R"({{"name": "same", "seed": 1, "cluster": {{"machine": "dgx_a100_80gb", "count": 1}},
+             "job": {{"model": {{"kind": "transformer", "name": "t", "layers": 4, "hidden": {},
+                 "heads": 16, "vocabulary": 32000, "sequence": 512}}, "workers": {},
+                 "precision": "bf16", "optimiser_state": "adam", "collective": "ring",
+                 "steps": 2, {}}}}})",
+        hidden, workers, more);
+}
+
+policies::Plan plan_of_micro_steps(std::int64_t batch, std::int32_t accumulation) {
+    policies::Plan plan;
+    plan.global_batch = batch;
+    plan.accumulation = accumulation;
+    return plan;
+}
+
+}  // namespace
+
+TEST_CASE("same steps: a layout that computes nothing again is the plain job", "[same_steps]") {
+    const auto step = [](int hidden, int workers, int batch, const char* layout) {
+        const std::string more = fmt::format(R"("batch": {}{})", batch, layout);
+        return step_s(scenarios::step_scenario_from_text(
+            transformer_text(hidden, workers, more.c_str()), "same.json"));
+    };
+    // Bound by the host's launches, by both and by the device.
+    for (const auto& [hidden, batch] : {std::pair(256, 1), {1024, 2}, {2048, 16}}) {
+        for (const int workers : {1, 2, 8}) {
+            CAPTURE(hidden, workers);
+            CHECK(step(hidden, workers, batch, "") ==
+                  Approx(step(hidden, workers, batch,
+                              R"(, "layout": {"recompute": true, "recompute_by_stage": [0]})"))
+                      .epsilon(1e-4));
+        }
+    }
+}
+
+TEST_CASE("same steps: the batch that a refusal names is the largest that fits", "[same_steps]") {
+    const char* const layout =
+        GENERATE(R"("layout": {"pipeline": 2})", R"("layout": {"pipeline": 2, "tensor": 2})",
+                 R"("layout": {"pipeline": 4, "recompute": true})");
+    const auto read = [&](std::int64_t batch) {
+        const int workers = std::string_view(layout).find("tensor") == std::string_view::npos &&
+                                    std::string_view(layout).find("4") == std::string_view::npos
+                                ? 2
+                                : 4;
+        const std::string text = fmt::format(
+            R"({{"name": "last", "seed": 1, "cluster": {{"machine": "dgx_a100_80gb", "count": 1}},
+                 "job": {{"model": {{"kind": "transformer", "name": "t", "layers": 4,
+                     "hidden": 4096, "heads": 32, "vocabulary": 256000, "sequence": 2048,
+                     "flash_attention": true}}, "workers": {}, "batch": {}, "precision": "bf16",
+                     "optimiser_state": "adam", "steps": 1, {}}}}})",
+            workers, batch, layout);
+        return scenarios::step_scenario_from_text(text, "last.json");
+    };
+    const std::string complaint = complaint_of([&] { read(10'000); });
+    const std::string mark = "the largest batch that fits is ";
+    const std::size_t at = complaint.find(mark);
+    CAPTURE(layout, complaint);
+    REQUIRE(at != std::string::npos);
+    const std::int64_t most = std::stoll(complaint.substr(at + mark.size()));
+    CHECK_NOTHROW(read(most));
+    CHECK_THROWS_AS(read(most + 1), InputError);
+}
+
+TEST_CASE("same steps: replays wait in every micro-step for what steps wait for in each",
+          "[same_steps][simulated_steps]") {
+    const ScratchFolder folder;
+    const auto file = folder / "steps.json";
+    const char* const waits =
+        GENERATE(R"("stragglers": {"independent": 0.3})", R"("input": {"rate": "1000 samples/s"})",
+                 R"("batch_norm": "synchronised")");
+    std::ofstream(file) << fmt::format(
+        R"({{"name": "waits", "seed": 1, "cluster": {{"machine": "p3.2xlarge", "count": 4}},
+             "job": {{"model": "resnet50", "batch": 8, "collective": "ring", "steps": 6, {}}}}})",
+        waits);
+    const std::vector<std::int64_t> batches = {8};
+    const policies::StepTime time = scenarios::simulated_steps(file, batches, 4, "test");
+    REQUIRE(time.groups.back().further.size() == 1);
+    for (const std::int32_t micro_steps : {1, 2, 8}) {
+        const double simulated = step_s(scenarios::read_step_scenario(
+            file,
+            std::vector<ConfigOverride>{{"/job/accumulation", fmt::format("{}", micro_steps)}}));
+        const Duration replayed = policies::step_of(
+            time, plan_of_micro_steps(std::int64_t{32} * micro_steps, micro_steps), 4);
+        CAPTURE(waits, micro_steps);
+        CHECK(to_seconds(replayed) == Approx(simulated).epsilon(0.01));
+    }
+}
+
+TEST_CASE("same steps: a machine with several GPUs encodes alone, too",
+          "[same_steps][simulated_steps][codec]") {
+    const ScratchFolder folder;
+    const auto file = folder / "steps.json";
+    // A layout that says of how many replicas it is; here of others.
+    std::ofstream(file) << R"({"name": "coded", "seed": 1,
+        "cluster": {"machine": "p3.8xlarge", "count": 2},
+        "job": {"model": "resnet50", "batch": 16, "collective": "ring", "steps": 2,
+                "layout": {"data": 8}}})";
+    const std::vector<std::int64_t> batches = {16};
+    policies::StepTime time = scenarios::simulated_steps(file, batches, 2, "test");
+    const policies::CodecChoice choice{policies::Codec::top_k, 0.01};
+    time.codecs = {scenarios::simulated_codec(file, batches, 2, choice, "test")};
+    REQUIRE(time.codecs.front().groups.front().workers == 1);
+    for (const std::int32_t machines : {1, 2}) {
+        const double simulated = step_s(scenarios::read_step_scenario(
+            file, std::vector<ConfigOverride>{{"/job/layout/data", fmt::format("{}", 4 * machines)},
+                                              {"/job/workers", fmt::format("{}", 4 * machines)},
+                                              {"/job/codec", "top_k:0.01"}}));
+        policies::Plan plan = plan_of_micro_steps(std::int64_t{64} * machines, 1);
+        plan.codec = choice.codec;
+        plan.codec_level = choice.level;
+        CAPTURE(machines);
+        CHECK(to_seconds(policies::step_of(time, plan, machines)) ==
+              Approx(simulated).epsilon(1e-6));
+        const policies::ExchangeView view = policies::exchange_of(time, plan, machines);
+        CHECK(view.encoding > milliseconds(100));
+        CHECK(view.bytes == time.codecs.front().bytes);
+    }
+}
+
+TEST_CASE("same steps: who leaves experts that cannot be divided any more is refused",
+          "[same_steps][experts]") {
+    const auto text = [](int first, int last) {
+        std::string leave;
+        for (int i = first; i <= last; ++i) {
+            leave +=
+                fmt::format(R"({}{{"kind": "leave", "at": "1 ms", "worker": {}, "delay": "1 ms"}})",
+                            leave.empty() ? "" : ", ", i);
+        }
+        return fmt::format(
+            R"({{"name": "leaves", "seed": 1, "cluster": {{"machine": "p3.16xlarge", "count": 1}},
+                 "job": {{"model": {{"kind": "transformer", "name": "m", "layers": 2,
+                     "hidden": 256, "heads": 4, "vocabulary": 1000, "sequence": 64,
+                     "experts": 2}}, "batch": 2, "workers": 8, "layout": {{"expert": 2}},
+                     "collective": "ring", "steps": 4}},
+                 "events": [{}]}})",
+            leave);
+    };
+    const auto run = [&](int first, int last) {
+        return step_s(scenarios::step_scenario_from_text(text(first, last), "leaves.json"));
+    };
+    CHECK_THAT(complaint_of([&] { run(7, 7); }),
+               Catch::Contains("7 ranks hold experts that are divided among 2"));
+}
+
+}  // namespace ukemi
