@@ -210,7 +210,8 @@ constexpr std::array job_examples = {
 };
 
 constexpr std::array step_examples = {
-    R"({"name": "a", "seed": 2, "cluster": {"zones": [{"machine": "p3.2xlarge", "count": 4}]},
+    R"({"name": "a", "seed": 2,
+        "cluster": {"zones": [{"machine": "p3.2xlarge", "count": 4, "links": {}}]},
         "jobs": [{"name": "one", "model": "resnet50", "batch": 16, "workers": 2, "steps": 7},
                  {"name": "two", "model": "resnet50", "batch": 8, "steps": 9}],
         "cross_traffic": [{"from": 0, "to": 1}],
@@ -242,7 +243,7 @@ constexpr std::array step_examples = {
         "job": {"model": {"kind": "counted", "parameters": 1000, "tensors": 10,
                           "forward_flops": 1e6}, "batch": 6, "steps": 11},
         "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
-    R"({"name": "g", "seed": 8, "cluster": {"machine": "p3.2xlarge", "count": 4},
+    R"({"name": "g", "seed": 8, "cluster": {"machine": "p3.2xlarge", "count": 4, "links": {}},
         "cross_traffic": [{"from": 0, "to": 1}],
         "job": {"model": "resnet50", "batch": 4, "steps": 6, "codec": "fp16"},
         "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
@@ -256,6 +257,22 @@ constexpr std::array step_examples = {
         "cross_traffic": [{"from": 0, "to": 1}],
         "jobs": [{"name": "one", "model": "resnet50", "batch": 4, "workers": 2, "steps": 6,
                   "variable_update": "parameter_server"}],
+        "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
+    // Whose defaults that follow from other keys differ from those above, and so are none.
+    R"({"name": "j", "seed": 11, "cluster": {"machine": "dgx_h100", "count": 2, "links": {}},
+        "cross_traffic": [{"from": 0, "to": 1}],
+        "job": {"model": {"kind": "transformer", "layers": 2, "hidden": 128, "heads": 8,
+                          "vocabulary": 100, "sequence": 16, "experts": 8}, "batch": 7, "steps": 12,
+                "layout": {"tensor": 2}},
+        "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
+    R"({"name": "k", "seed": 12, "cluster": {"zones": [{"machine": "dgx_h100", "count": 2,
+                                                        "links": {}}]},
+        "cross_traffic": [{"from": 0, "to": 1}],
+        "jobs": [{"name": "one", "batch": 7, "workers": 8, "steps": 12, "layout": {"tensor": 2},
+                  "model": {"kind": "transformer", "layers": 2, "hidden": 128, "heads": 8,
+                            "vocabulary": 100, "sequence": 16, "experts": 8}},
+                 {"name": "two", "model": "bert_large", "batch": 1, "workers": 8, "steps": 13,
+                  "layout": {"pipeline": 4}}],
         "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
 };
 
