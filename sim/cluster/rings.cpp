@@ -258,7 +258,7 @@ namespace {
 
 // By ring: the place in its order of the GPU at which it enters a machine.
 std::vector<std::size_t> entries_of(std::span<const std::vector<std::size_t>> inside,
-                                    std::size_t count) {
+                                    std::span<const std::size_t> nics, std::size_t count) {
     const std::size_t each = inside.front().size();
     std::vector<std::size_t> entries;
     const bool alike = std::ranges::all_of(
@@ -267,32 +267,71 @@ std::vector<std::size_t> entries_of(std::span<const std::vector<std::size_t>> in
         for (std::size_t ring = 0; ring < count; ++ring) entries.push_back(ring * each / count);
         return entries;
     }
-    // Of pairs of GPUs, which share a NIC more often than not.
-    std::vector<std::size_t> entered(each);
-    std::vector<std::size_t> left(each);
-    for (std::size_t ring = 0; ring < count; ++ring) {
+    struct Load {
+        int entered = 0;
+        int left = 0;
+    };
+    std::vector<Load> loads(*std::ranges::max_element(nics) + 1);
+    const auto load_in = [&](std::size_t ring, std::size_t place) -> int& {
         const std::vector<std::size_t>& order = inside[ring % inside.size()];
-        const auto load = [&](std::size_t place) {
-            const std::size_t in = entered[order[place] / 2];
-            const std::size_t out = left[order[(place + each - 1) % each] / 2];
-            return std::pair(std::max(in, out), in + out);
-        };
-        std::size_t best = 0;
-        for (std::size_t place = 1; place < each; ++place) {
-            if (load(place) < load(best)) best = place;
+        return loads[nics[order[place]]].entered;
+    };
+    const auto load_out = [&](std::size_t ring, std::size_t place) -> int& {
+        const std::vector<std::size_t>& order = inside[ring % inside.size()];
+        return loads[nics[order[(place + each - 1) % each]]].left;
+    };
+    entries.assign(count, each);  // nowhere yet
+    constexpr int rounds = 8;     // in which each may find a better place than it had
+    for (int round = 0; round < rounds; ++round) {
+        for (std::size_t ring = 0; ring < count; ++ring) {
+            if (round > 0) {
+                --load_in(ring, entries[ring]);
+                --load_out(ring, entries[ring]);
+            }
+            const auto load = [&](std::size_t place) {
+                const int in = load_in(ring, place);
+                const int out = load_out(ring, place);
+                return std::pair(std::max(in, out), in + out);
+            };
+            // Of equals the next, so that rings make room for each other.
+            std::size_t best = (entries[ring] + 1) % each;
+            for (std::size_t i = 1; i < each; ++i) {
+                const std::size_t place = (entries[ring] + 1 + i) % each;
+                if (load(place) < load(best)) best = place;
+            }
+            entries[ring] = best;
+            ++load_in(ring, best);
+            ++load_out(ring, best);
         }
-        ++entered[order[best] / 2];
-        ++left[order[(best + each - 1) % each] / 2];
-        entries.push_back(best);
     }
     return entries;
 }
 
 }  // namespace
 
+std::vector<std::size_t> nics_of_places(const Topology& topology, std::span<const DeviceId> workers,
+                                        std::size_t each) {
+    std::vector<std::size_t> nics(each);
+    if (workers.size() <= each) return nics;
+    Routes routes(topology);
+    std::vector<DeviceId> known;
+    for (std::size_t place = 0; place < each; ++place) {
+        for (const LinkId id : routes.route(workers[place], workers[each + place])) {
+            const Link& link = topology.link(id);
+            if (link.kind != LinkKind::network) continue;
+            const auto found = std::ranges::find(known, link.from);
+            nics[place] = static_cast<std::size_t>(found - known.begin());
+            if (found == known.end()) known.push_back(link.from);
+            break;
+        }
+    }
+    return nics;
+}
+
 std::vector<std::vector<std::int32_t>> rings_through(
-    std::span<const std::vector<std::size_t>> inside, std::size_t count, std::size_t ranks) {
-    const std::vector<std::size_t> entries = entries_of(inside, count);
+    std::span<const std::vector<std::size_t>> inside, std::span<const std::size_t> nics,
+    std::size_t count, std::size_t ranks) {
+    const std::vector<std::size_t> entries = entries_of(inside, nics, count);
     std::vector<std::vector<std::int32_t>> orders(count);
     for (std::size_t ring = 0; ring < count; ++ring) {
         const std::vector<std::size_t>& order = inside[ring % inside.size()];

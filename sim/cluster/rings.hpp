@@ -44,11 +44,16 @@ RingPlan find_rings(const Topology& topology, std::span<const DeviceId> gpus);
 std::vector<std::vector<std::size_t>> ring_places(const RingPlan& plan,
                                                   std::span<const DeviceId> gpus);
 
+// By place among the GPUs of the first machine: the NIC that it sends through to the next one, as a
+// number. All 0 where `workers`, so many on each machine, are on one.
+std::vector<std::size_t> nics_of_places(const Topology& topology, std::span<const DeviceId> workers,
+                                        std::size_t each);
 // `count` rings through all machines, each in the order of ranks; `inside` are the orders in each
-// machine, all machines alike, which rings have in turn. Rings enter a machine, and leave it, at
-// GPUs of as many different pairs as there are, and so by different NICs where there are several.
+// machine, all machines alike, which rings have in turn. Where orders differ, rings enter a machine
+// and leave it at GPUs of the NICs that the fewest have taken.
 std::vector<std::vector<std::int32_t>> rings_through(
-    std::span<const std::vector<std::size_t>> inside, std::size_t count, std::size_t ranks);
+    std::span<const std::vector<std::size_t>> inside, std::span<const std::size_t> nics,
+    std::size_t count, std::size_t ranks);
 
 // The bus bandwidth as nccl-tests defines it (doc/PERFORMANCE.md): S/t × 2 (n − 1)/n.
 BytesPerSecond ring_bus_bandwidth(const RingPlan& plan, std::size_t gpus,

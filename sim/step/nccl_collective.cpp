@@ -26,7 +26,8 @@ std::vector<std::vector<std::int32_t>> ring_orders(const Topology& topology,
     const auto first = workers.first(static_cast<std::size_t>(place.per_machine));
     std::vector<std::vector<std::size_t>> inside{{0}};  // of a machine with one GPU
     if (first.size() > 1) inside = ring_places(find_rings(topology, first), first);
-    return rings_through(inside, static_cast<std::size_t>(place.channels), workers.size());
+    return rings_through(inside, nics_of_places(topology, workers, first.size()),
+                         static_cast<std::size_t>(place.channels), workers.size());
 }
 
 PhasedCollective phase_of(const std::vector<std::vector<std::int32_t>>& orders, std::size_t ranks) {

@@ -76,14 +76,15 @@ void note_links(std::vector<LinkId>& links, std::span<const TransferGraph::Edge>
 }
 
 // Through all machines, each of whose first `each` workers the plan's rings join.
-PhasedCollective all_rings(const RingPlan& plan, std::span<const DeviceId> workers,
-                           std::size_t each) {
+PhasedCollective all_rings(const Topology& topology, const RingPlan& plan,
+                           std::span<const DeviceId> workers, std::size_t each) {
     using Edge = TransferGraph::Edge;
     const std::size_t count = plan.rings.size();
     const std::size_t ranks = workers.size();
     const std::vector<std::vector<std::size_t>> places = ring_places(plan, workers.first(each));
     std::vector<std::vector<Edge>> rings(count);
-    const auto orders = rings_through(places, count, ranks);
+    const auto orders =
+        rings_through(places, nics_of_places(topology, workers, each), count, ranks);
     for (std::size_t ring = 0; ring < count; ++ring) {
         const std::vector<std::int32_t>& order = orders[ring];
         for (std::size_t i = 0; i < ranks; ++i) {
@@ -297,7 +298,7 @@ std::optional<PhasedCollective> nvlink_rings(const Topology& topology,
                                              std::span<const DeviceId> workers,
                                              std::int32_t per_host) {
     const auto each = static_cast<std::size_t>(per_host);
-    if (each < 2 || each > ring_gpus_max || workers.size() % each != 0) return std::nullopt;
+    if (each < 2 || workers.size() % each != 0) return std::nullopt;
     // The same GPUs of the same kind of machine everywhere, so one search serves all.
     const auto kind_of = [&](std::size_t rank) {
         const Device& device = topology.device(workers[rank]);
@@ -310,7 +311,7 @@ std::optional<PhasedCollective> nvlink_rings(const Topology& topology,
     }
     const RingPlan plan = find_rings(topology, workers.first(each));
     if (plan.kind != RingKind::nvlink) return std::nullopt;
-    return all_rings(plan, workers, each);
+    return all_rings(topology, plan, workers, each);
 }
 
 std::int32_t workers_per_machine(const Topology& topology, std::span<const DeviceId> workers) {

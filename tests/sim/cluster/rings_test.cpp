@@ -79,25 +79,29 @@ TEST_CASE("rings: a DGX-1 has as many as its NVLinks allow, for every number of 
     CHECK(plan.bandwidth.raw() == 25e9 * static_cast<double>(rings));
 }
 
-// Two GPUs of a DGX-1 share a NIC: six rings come in by four of them, and go out.
-TEST_CASE("rings: through machines, they enter and leave by as many pairs as there are",
-          "[rings]") {
-    const auto [gpus, most] = GENERATE(table<std::size_t, int>({{8, 2}, {6, 1}, {4, 2}}));
-    const sim::Topology topology = sim::build_cluster("dgx1_v100", 1);
-    const auto first = gpus_before(topology, gpus);
+TEST_CASE("rings: through machines, they enter and leave by as many NICs as there are", "[rings]") {
+    // Six rings through four NICs, twelve through two, seven through eight.
+    const auto [machine, most] = GENERATE(table<const char*, int>(
+        {{"dgx1_v100", 2}, {"hgx_a100_4", 6}, {"mi300x_8", 1}, {"dgx_a100", 2}}));
+    const sim::Topology topology = sim::build_cluster(machine, 2);
+    const auto workers = topology.workers();
+    const std::size_t each = workers.size() / 2;
+    const auto first = std::span(workers).first(each);
     const sim::RingPlan plan = sim::find_rings(topology, first);
-    const auto orders = sim::rings_through(sim::ring_places(plan, first), plan.rings.size(), 16);
+    const auto nics = sim::nics_of_places(topology, workers, each);
+    const auto orders =
+        sim::rings_through(sim::ring_places(plan, first), nics, plan.rings.size(), workers.size());
     REQUIRE(orders.size() == plan.rings.size());
-    std::map<std::int32_t, int> entered;
-    std::map<std::int32_t, int> left;
+    std::map<std::size_t, int> entered;
+    std::map<std::size_t, int> left;
     for (const std::vector<std::int32_t>& order : orders) {
         CHECK(std::set(order.begin(), order.end()).size() == order.size());
-        ++entered[order.front() / 2];
-        ++left[order[gpus - 1] / 2];
+        ++entered[nics[static_cast<std::size_t>(order.front())]];
+        ++left[nics[static_cast<std::size_t>(order[each - 1])]];
     }
-    CAPTURE(gpus);
-    for (const auto& [pair, count] : entered) CHECK(count <= most);
-    for (const auto& [pair, count] : left) CHECK(count <= most);
+    CAPTURE(machine);
+    for (const auto& [nic, count] : entered) CHECK(count <= most);
+    for (const auto& [nic, count] : left) CHECK(count <= most);
 }
 
 TEST_CASE("rings: each visits every GPU once, and no lane carries two", "[rings][property]") {
