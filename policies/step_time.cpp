@@ -29,22 +29,17 @@ Int128 exchange_in(const TimeBySize& times, std::int32_t workers) {
     return time_for_size(times, workers).raw();
 }
 
-// What the whole step of a group takes longer than computing and these `others`.
-Int128 exposed_of(const std::vector<GroupTime>& groups, const std::vector<BatchTime>& compute,
-                  std::int64_t batch, std::int64_t micro_steps, std::int32_t workers,
-                  Duration others) {
+Int128 whole_step(const std::vector<GroupTime>& groups, const std::vector<BatchTime>& compute,
+                  std::int64_t batch, std::int64_t micro_steps, std::int32_t workers) {
     const auto time_of = [&](std::vector<BatchTime> GroupTime::*times) {
         return nanoseconds_for_size(groups, workers, [&](const GroupTime& group) {
             return compute_of(group.*times, batch);
         });
     };
-    const Int128 computing = compute_of(compute, batch);
-    Int128 exposed = std::max<Int128>(time_of(&GroupTime::steps) - computing - others.raw(), 0);
-    if (micro_steps > 1 && !groups.front().further.empty()) {
-        exposed +=
-            (micro_steps - 1) * std::max<Int128>(time_of(&GroupTime::further) - computing, 0);
+    if (micro_steps == 1 || groups.front().further.empty()) {
+        return time_of(&GroupTime::steps) + (micro_steps - 1) * compute_of(compute, batch);
     }
-    return exposed;
+    return time_of(&GroupTime::twice) + (micro_steps - 2) * time_of(&GroupTime::further);
 }
 
 // Alone nothing is sent, unless a machine has several GPUs that do.
@@ -77,6 +72,14 @@ struct Parts {
     Int128 communication = 0;
     Int128 encoding = 0;
     const CodecTime* row = nullptr;
+
+    Int128 sum() const { return compute + communication + encoding; }
+    // Communication is what is left of a whole step; stragglers may be faster than they mostly are.
+    void fill(Int128 whole) {
+        encoding = std::min(encoding, whole);
+        compute = std::min(compute, whole - encoding);
+        communication = whole - encoding - compute;
+    }
 };
 
 // Several learners on each GPU, of whom whole steps are known. No codec is priced with them.
@@ -88,15 +91,14 @@ Parts parts_of_learners(const LearnerSteps& row, const Plan& plan, std::int32_t 
     const std::int64_t batch = (samples - 1) / micro_steps + 1;
     Parts parts;
     parts.compute = compute_of(row.compute, batch) * micro_steps + row.update.raw();
+    parts.fill(whole_step(row.groups, row.compute, batch, micro_steps, workers));
     if (plan.learners_per_gpu > row.learners) {
         parts.compute = parts.compute * plan.learners_per_gpu / row.learners;
     }
-    parts.communication =
-        exposed_of(row.groups, row.compute, batch, micro_steps, workers, row.update);
     return parts;
 }
 
-Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
+Parts parts_of_any(const StepTime& time, const Plan& plan, std::int32_t workers) {
     INVARIANT(workers >= 1);
     if (!time.learner_steps.empty() && plan.learners_per_gpu > 1) {
         const auto last = std::ssize(time.learner_steps) - 1;
@@ -126,9 +128,12 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     const auto exchange =
         std::ranges::find(time.exchanges, plan.synchronisation, &ExchangeTime::synchronisation);
     parts.row = codec_of(time, plan, workers);
+    parts.encoding = parts.row != nullptr ? parts.row->encoding.raw() : 0;
+    const auto fill = [&](const std::vector<GroupTime>& groups) {
+        parts.fill(whole_step(groups, time.compute, batch, micro_steps, workers));
+    };
     if (parts.row != nullptr && !parts.row->groups.empty()) {
-        parts.communication = exposed_of(parts.row->groups, time.compute, batch, micro_steps,
-                                         workers, parts.row->encoding + time.update);
+        fill(parts.row->groups);
     } else if (parts.row != nullptr) {
         parts.communication = time_for_size(parts.row->synchronisation, workers).raw();
     } else if (exchange != time.exchanges.end()) {
@@ -136,10 +141,16 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     } else if (time.groups.empty()) {
         parts.communication = exchange_in(time.synchronisation, workers);
     } else {
-        parts.communication =
-            exposed_of(time.groups, time.compute, batch, micro_steps, workers, time.update);
+        fill(time.groups);
     }
-    parts.encoding = parts.row != nullptr ? parts.row->encoding.raw() : 0;
+    return parts;
+}
+
+Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
+    Parts parts = parts_of_any(time, plan, workers);
+    const Int128 input = static_cast<Int128>(time.input_of_a_million.raw()) *
+                         samples_per_step(plan, workers) / 1'000'000;
+    parts.communication += std::max<Int128>(input - parts.sum(), 0);
     return parts;
 }
 
@@ -151,7 +162,7 @@ Duration bounded(Int128 time) {
 
 Duration step_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     const Parts parts = parts_of(time, plan, workers);
-    return std::max(bounded(parts.compute + parts.communication + parts.encoding), nanoseconds(1));
+    return std::max(bounded(parts.sum()), nanoseconds(1));
 }
 
 ExchangeView exchange_of(const StepTime& time, const Plan& plan, std::int32_t workers) {

@@ -29,8 +29,10 @@ struct BatchTime {
 struct GroupTime {
     std::int32_t workers = 1;
     std::vector<BatchTime> steps;  // whole ones of one micro-step; read as StepTime::compute is
-    // What each micro-step more takes, where that is not what `compute` says: it waits for its
-    // batch, its stragglers or what the model itself sends. Of all groups of a table, or of none.
+    // Whole steps of two micro-steps, and what each one after the second takes, where that is not
+    // what `compute` says: a micro-step waits for its stragglers or for what the model itself
+    // sends, or adds its gradients to others. Both of all groups of a table, or of none.
+    std::vector<BatchTime> twice = {};
     std::vector<BatchTime> further = {};
 };
 
@@ -43,8 +45,8 @@ struct CodecTime {
     TimeBySize synchronisation;  // of its messages
     std::int64_t bytes = 0;      // that one worker hands in, as shown to policies
     double relative_error = 0;   // as shown to policies; real gradients show theirs
-    // Not empty: takes the place of `synchronisation`, whole steps as in StepTime::groups; the
-    // codec's are what they take longer than computing and `encoding`. With a row of one machine,
+    // Not empty: takes the place of `synchronisation`, whole steps as in StepTime::groups; what
+    // they take longer than computing and `encoding` is communication. With a row of one machine,
     // whose GPUs send to each other, that machine alone has the codec, too.
     std::vector<GroupTime> groups = {};
 };
@@ -70,7 +72,9 @@ struct StepTime {
     // last two points' line goes on (or the time grows with the batch, if there is one); below the
     // first, its time. So a larger batch never takes less if the points say so.
     std::vector<BatchTime> compute;
-    Duration update = {};               // of parameters, once a step besides `compute`
+    Duration update = {};  // of parameters, once a step besides `compute`
+    // No step is shorter than its samples take to come: a million of them. Zero: no limit.
+    Duration input_of_a_million = {};
     std::int64_t worker_batch_max = 0;  // larger batches take several micro-steps; 0: any fits
     // Straight between rows and constant outside, like every TimeBySize; but one worker alone
     // sends nothing unless a row says so. The same holds of the tables below.

@@ -100,7 +100,9 @@ json group_times_json(const std::vector<policies::GroupTime>& groups) {
     json all = json::array();
     for (const policies::GroupTime& group : groups) {
         all.push_back({{"workers", group.workers}, {"steps", batch_times_json(group.steps)}});
-        if (!group.further.empty()) all.back()["further"] = batch_times_json(group.further);
+        if (group.further.empty()) continue;
+        all.back()["twice"] = batch_times_json(group.twice);
+        all.back()["further"] = batch_times_json(group.further);
     }
     return all;
 }
@@ -129,7 +131,10 @@ void read_group_times(Fields& fields, std::vector<policies::GroupTime>& groups) 
         Fields parts(element);
         parts.integer_from("workers", 1, group.workers);
         group.steps = batch_times_from(parts, "steps");
-        if (parts.find("further") != nullptr) group.further = batch_times_from(parts, "further");
+        if (parts.find("further") != nullptr) {
+            group.twice = batch_times_from(parts, "twice");
+            group.further = batch_times_from(parts, "further");
+        }
         parts.finish();
         if (!groups.empty() && group.further.empty() != groups.front().further.empty()) {
             Fields::refuse("further", "it in all groups or in none");
@@ -173,6 +178,9 @@ json step_time_json(const policies::StepTime& time) {
                    {"worker_batch_max", time.worker_batch_max},
                    {"synchronisation", sized_times_json(time.synchronisation)}};
     if (time.update > Duration{}) object["update_ns"] = time.update.raw();
+    if (time.input_of_a_million > Duration{}) {
+        object["input_of_a_million_ns"] = time.input_of_a_million.raw();
+    }
     if (!time.groups.empty()) object["groups"] = group_times_json(time.groups);
     if (time.bytes != 0) object["bytes"] = time.bytes;
     for (const policies::CodecTime& row : time.codecs) {
@@ -212,6 +220,7 @@ policies::StepTime step_time_from(const json& object) {
     Fields fields(object);
     time.compute = batch_times_from(fields, "compute");
     fields.time("update_ns", time.update, policies::step_part_longest);
+    fields.time("input_of_a_million_ns", time.input_of_a_million);
     fields.integer_from("worker_batch_max", std::int64_t{0}, time.worker_batch_max);
     read_sized_times(fields, "synchronisation", time.synchronisation);
     fields.integer_from("bytes", std::int64_t{0}, time.bytes);

@@ -52,12 +52,13 @@ PlacedSteps::PlacedSteps(const std::filesystem::path& file, const sim::SharedClu
                          "expected none: each set of jobs that run at once is measured anew, and "
                          "would meet them at its own time");
     }
-    json document = json::parse(read_file(file));
+    json document = json::parse(read_file(file), nullptr, true, true);  // with comments
     const json jobs = document.contains("jobs") ? document["jobs"] : json::array({document["job"]});
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         const StepJobEntry& entry = steps.jobs[i];
         if (entry.job.asynchronous || entry.job.workload || !entry.job.servers.empty()) {
-            throw InputError(file.string(), fmt::format("/jobs/{}", i),
+            throw InputError(file.string(),
+                             document.contains("jobs") ? fmt::format("/jobs/{}", i) : "/job",
                              "expected workers that exchange gradients with each other: no "
                              "servers, and no recorded workload");
         }

@@ -42,8 +42,10 @@ void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model
                         sim::variable_update_names[static_cast<std::size_t>(entry.update)]));
     }
     if (job.layout) {
-        config.fail("codec",
-                    fmt::format("{} takes gradients of whole models on every worker", choice.name));
+        const bool norms = entry.request.synchronised_norm;
+        config.fail("codec", fmt::format("{} is for {}", choice.name,
+                                         norms ? "jobs whose \"batch_norm\" is local"
+                                               : "gradients of whole models on every worker"));
     }
     if (job.pair_model > Bytes{}) {
         config.fail("codec", fmt::format("{} takes gradients, and pair_averaging sends models",

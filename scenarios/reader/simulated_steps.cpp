@@ -69,21 +69,21 @@ struct MeanStep {
     Duration compute;  // of the slowest kind of worker, nothing to wait for
     Duration update;
     sim::CodedBytes coded;
-    bool waits = false;  // in micro-steps before the last, too
+    sim::StepJob job;
 };
 
 // What a step of the scenario is made of here.
 struct StepAsked {
     policies::CodecChoice codec;
     sim::LearnerRule learners = {};
-    bool twice = false;  // of two micro-steps
+    std::int64_t micro_steps = 1;
 };
 
-// Whether a micro-step takes more than what its worker computes.
-bool waits_in_micro_steps(const sim::StepJob& job) {
-    const sim::Stragglers& slow = job.stragglers;
-    return job.layout || job.input.samples_per_second > 0 || slow.independent > 0 ||
-           slow.persistent > 0 || slow.machine > 0;
+// Whether each micro-step more takes as long as its worker computes in a step of one.
+bool are_alike(const sim::StepJob& of_one, const sim::StepJob& of_two) {
+    const sim::Stragglers& slow = of_one.stragglers;
+    return !of_one.layout && slow.independent == 0 && slow.persistent == 0 && slow.machine == 0 &&
+           of_one.compute == of_two.compute;
 }
 
 // A layout that says of how many replicas it is; of others they are what workers there are.
@@ -100,7 +100,9 @@ std::vector<ConfigOverride> overrides_of(const std::filesystem::path& file, std:
                                              {"/job/batch", fmt::format("{}", batch)},
                                              {"/job/codec", policies::text_of(asked.codec)}};
     if (says_replicas(file)) overrides.push_back({"/job/layout/data", fmt::format("{}", workers)});
-    if (asked.twice) overrides.push_back({"/job/accumulation", "2"});
+    if (asked.micro_steps > 1) {
+        overrides.push_back({"/job/accumulation", fmt::format("{}", asked.micro_steps)});
+    }
     if (asked.learners.count > 1) {
         const auto sharing = static_cast<std::size_t>(asked.learners.sharing);
         overrides.push_back({"/job/learners", fmt::format(R"({{"count": {}, "sharing": "{}"}})",
@@ -122,7 +124,7 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
     const sim::JobSteps result =
         sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options).front();
     return {mean_of_steps(result, scenario.warm_up), std::ranges::max(job.compute),
-            job.longest_update(), scenario.jobs.front().coded, waits_in_micro_steps(job)};
+            job.longest_update(), scenario.jobs.front().coded, job};
 }
 
 // Steps of so many machines at each batch of one GPU, which never fall with it.
@@ -132,17 +134,27 @@ policies::GroupTime group_time(const std::filesystem::path& file, std::int32_t c
     policies::GroupTime group{count, {}};
     const std::int64_t workers = static_cast<std::int64_t>(gpus) * count;
     Duration longest;
+    Duration longest_twice;
     Duration longest_further;
+    bool alike = true;
     for (const std::int64_t batch : batches) {
         steps.push_back(mean_step(file, workers, batch, asked));
         const MeanStep& once = steps.back();
         longest = std::max(longest, once.whole);
         group.steps.push_back({batch * gpus, longest});
-        if (!once.waits) continue;
-        StepAsked again = asked;
-        again.twice = true;
-        const Duration twice = mean_step(file, workers, batch, again).whole;
-        longest_further = std::max(longest_further, twice - once.whole);
+        StepAsked more = asked;
+        more.micro_steps = 2;
+        if (batch == batches.front()) {
+            const auto overrides = overrides_of(file, workers, batch, more);
+            alike = are_alike(once.job, read_step_scenario(file, overrides).jobs.front().job);
+        }
+        if (alike) continue;
+        const Duration twice = mean_step(file, workers, batch, more).whole;
+        more.micro_steps = 3;
+        const Duration thrice = mean_step(file, workers, batch, more).whole;
+        longest_twice = std::max(longest_twice, twice);
+        longest_further = std::max(longest_further, thrice - twice);
+        group.twice.push_back({batch * gpus, longest_twice});
         group.further.push_back({batch * gpus, longest_further});
     }
     return group;
@@ -163,6 +175,9 @@ policies::StepTime simulated_steps(const std::filesystem::path& file,
     const std::int32_t gpus = workers_of_a_machine(scenario, machines, where);
     policies::StepTime time;
     time.bytes = scenario.jobs.front().gradient.raw();
+    if (const double rate = scenario.jobs.front().job.input.samples_per_second; rate > 0) {
+        time.input_of_a_million = seconds(std::min(1e6 / rate, 1e9));
+    }
     for (const std::int32_t count : machine_counts(machines)) {
         std::vector<MeanStep> steps;
         time.groups.push_back(group_time(file, count, gpus, batches, {}, steps));
