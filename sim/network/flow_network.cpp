@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/input_error.hpp"
@@ -363,7 +364,9 @@ void FlowNetwork::rebase() {
     now_ -= by;
     shifted_ += static_cast<std::uint64_t>(by);
     due_.shift(by);
-    for (Flow& flow : flows_) flow.since -= by;
+    // Who stands still so long, or is no more, moves nothing, whatever the time.
+    const Tick least = std::numeric_limits<Tick>::min() + by;
+    for (Flow& flow : flows_) flow.since = std::max(flow.since, least) - by;
 }
 
 double FlowNetwork::rate(FlowId flow) {
