@@ -98,7 +98,8 @@ private:
             std::string_view key;
             bool (*has)(const sim::LayoutRequest&);
         };
-        static constexpr std::array<Kept, 3> kept = {{
+        static constexpr std::array<Kept, 4> kept = {{
+            {"expert", [](const auto& one) { return one.expert > 1; }},
             {"sequence_parallel", [](const auto& one) { return one.sequence_parallel; }},
             {"overlap_tensor", [](const auto& one) { return one.overlap_tensor; }},
             {"schedule",
@@ -106,7 +107,8 @@ private:
         }};
         const std::vector<TriedLayout>& tried = search_.layouts;
         for (const Kept& one : kept) {
-            if (tried.empty() || !one.has(like) ||
+            const bool of_none = tried.empty() && one.key != "expert";
+            if (of_none || !one.has(like) ||
                 std::ranges::any_of(tried, one.has, &TriedLayout::request)) {
                 continue;
             }

@@ -57,11 +57,12 @@ std::string layouts_table(const LayoutSearch& search, std::size_t kept) {
     const std::size_t simulated = search.count(was_simulated);
     const std::size_t slower = search.count(was_passed_over);
     const std::size_t too_large = search.count(is_too_large);
+    const std::size_t refused = search.layouts.size() - simulated - slower - too_large;
     std::string text = fmt::format(
         "{} layouts of {} workers, {} samples a step: {} fit in a GPU's memory, {} "
-        "simulated\n",
-        search.layouts.size(), search.workers, search.samples, search.layouts.size() - too_large,
-        simulated);
+        "simulated{}\n",
+        search.layouts.size(), search.workers, search.samples, simulated + slower, simulated,
+        refused == 0 ? "" : fmt::format("; {} are refused", refused));
     text += fmt::format("{:>14}{:>40}\n", "", "GB a GPU");
     text += fmt::format("{:>14}{:>8}{:>8}{:>8}{:>8}{:>8}  layout\n", "step (ms)", "weights",
                         "grads", "states", "kept", "total");

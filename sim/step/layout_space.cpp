@@ -86,11 +86,17 @@ private:
     }
 
     void add_experts(LayoutRequest request) {
-        if (!wide_.expert) return add_shards(request);
+        const std::int64_t experts = model_.transformer ? model_.transformer->experts : 1;
+        if (!wide_.expert) {
+            const bool divides =
+                !request.has_expert_sets() ||
+                (experts % request.expert == 0 && divides_holders(request.expert, request));
+            if (divides) add_shards(request);
+            return;
+        }
         request.expert = 1;
         request.whole_experts = false;
         add_shards(request);
-        const std::int64_t experts = model_.transformer ? model_.transformer->experts : 1;
         const bool may_be_whole = request.sequence_parallel && request.degrees.tensor > 1;
         for (const bool whole : {false, true}) {
             if (whole && (!may_be_whole || experts == 1)) break;

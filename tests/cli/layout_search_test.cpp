@@ -262,6 +262,25 @@ TEST_CASE("layout search: the scenario's own degrees are replaced, not judged", 
                           Catch::EndsWith(" layouts of 1 workers can have it"));
 }
 
+TEST_CASE("layout search: experts that the file divides are divided where they can be",
+          "[layout_search][experts]") {
+    const analysis::StepDocument document{
+        "small.json",
+        scenario_text(one_machine, expert_model,
+                      R"("layout": {"expert": 4, "shard": "gradients"})"),
+        {}};
+    const analysis::LayoutSearch search = analysis::search_layouts(document, {}, 1);
+    CHECK(search.count(analysis::was_simulated) > 0);
+    for (const analysis::TriedLayout& layout : search.layouts) {
+        CHECK(layout.request.expert == 4);
+        CHECK(layout.refusal.empty());
+    }
+    const analysis::StepDocument none{
+        "small.json", scenario_text(one_machine, small_model, R"("layout": {"expert": 4})"), {}};
+    CHECK_THROWS_WITH(analysis::search_layouts(none, {}, 1),
+                      Catch::Contains("at /job/layout/expert: none of the "));
+}
+
 TEST_CASE("ukemi simulate --search layouts: what it cannot do is said", "[cli][layout_search]") {
     const ScratchFolder scratch;
     const auto complaint = [&](const std::string& text, std::vector<std::string> more = {}) {
