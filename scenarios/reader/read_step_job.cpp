@@ -307,25 +307,27 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
         config.fail("precision", "kernels in fp8 are known of transformers: expected bf16");
     }
     const sim::LayerTimes times = sim::layer_times(model, entry.request, *clock);
-    const sim::PassMoments moments = sim::pass_moments(times);
+    const sim::PassMoments moments = sim::pass_moments(times, entry.job.accumulation);
     const sim::KernelSum updating =
         sim::update_kernels(*clock, model.parameters(), memory.state_values);
-    expect_countable(config, entry, moments.end_s() + updating.device_s);
+    const double pass_s = moments.end_s / static_cast<double>(entry.job.accumulation);
+    expect_countable(config, entry, pass_s + updating.device_s);
     const Duration update = seconds(updating.device_s);
     const bool first = entry.job.compute.empty();
-    if (first) entry.job.forward_share = moments.forward_s / moments.end_s();
+    const double last_s = moments.end_s - moments.begin_s;
+    if (first) entry.job.forward_share = (moments.forward_s - moments.begin_s) / last_s;
     PassTime time;
     if (entry.learners.count > 1) {
-        time = of_learners({moments.end_s(), times.shared_s}, update, entry);
+        time = of_learners({pass_s, times.shared_s}, update, entry);
     } else if (entry.request.is_plain()) {
-        time = {seconds(moments.end_s()), update};
+        time = {seconds(pass_s), update};
     } else if (first) {
         entry.job.layout = sim::make_layout(model, entry.request, place(config, "layout"), &times);
     }
     if (!entry.request.is_plain()) return {seconds(times.whole_s), update};
     for (const double end_s : moments.backward_end_s) {
         time.layers_ready.push_back((end_s - moments.forward_s) /
-                                    (moments.end_s() - moments.forward_s));
+                                    (moments.end_s - moments.forward_s));
     }
     return time;
 }
@@ -388,7 +390,7 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
         entry.buckets = static_cast<std::int64_t>(job.buckets.size());
         return;
     }
-    double shares = 0;
+    double shares = 0;  // of all micro-batches
     std::vector<Bytes> sizes(static_cast<std::size_t>(request.degrees.pipeline));
     std::vector<std::int64_t> counts(sizes.size());
     for (std::size_t stage = 0; stage < job.layout->stages.size(); ++stage) {
@@ -397,14 +399,7 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
             job.layout->stages.size()) {
             break;  // the same stages once more
         }
-        const auto weights = work.inputs.empty() ? work.weights : std::vector<sim::ModelBlock>{};
-        for (const std::vector<sim::ModelBlock>& pass : {work.forward, work.backward, weights}) {
-            double device = 0;
-            double launches = 0;
-            for (const sim::ModelBlock& block : pass) device += block.share;
-            for (const sim::ModelBlock& block : pass) launches += block.launch_share;
-            shares += std::max(device, launches);
-        }
+        shares += sim::share_alone(work, job.accumulation, request.degrees.pipeline > 1);
         for (const auto& buckets : {work.buckets, work.expert_buckets}) {
             for (const sim::GradientBucket& bucket : buckets) {
                 sizes[stage % sizes.size()] += bucket.bytes;
@@ -418,7 +413,8 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
     double updated = 0;
     for (const double share : job.layout->update_shares) updated += share;
     entry.alone_s =
-        (micro_batches_s * shares + longest_update_s * updated) / request.degrees.pipeline;
+        (to_seconds(std::ranges::max(job.compute)) * shares + longest_update_s * updated) /
+        request.degrees.pipeline;
 }
 
 // Puts buckets on servers, or leaves them where they are.
@@ -504,6 +500,15 @@ void check_length(const ConfigReader& config, const sim::StepJob& job) {
     }
 }
 
+// By arithmetic, of which the backward pass has twice as much and what it computes again; or as it
+// was measured, the update of the step before included: that waits for all gradients, as the
+// forward pass for it.
+double forward_share_of(const sim::ModelProfile& model) {
+    if (model.measured) return 1 - model.measured->backward_share;
+    const double forward = model.forward_flops();
+    return forward > 0 ? forward / (3 * forward + model.flops_again()) : 1.0 / 3;
+}
+
 }  // namespace
 
 StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, MemoryCheck check,
@@ -513,8 +518,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     job.batch = config.integer("batch", 1, 1'000'000);
     sim::ModelProfile model = read_model(config, job.batch);
     entry.model = model.name;
-    // The update of the step before, too: it waits for all gradients, as the forward pass for it.
-    if (model.measured) job.forward_share = 1 - model.measured->backward_share;
+    job.forward_share = forward_share_of(model);
     job.name = config.text("name", entry.model);
     if (job.name.empty()) config.fail("name", "expected a name, found \"\"");
     const ServerRequest servers = read_variable_update(config, topology, left);

@@ -25,12 +25,12 @@ namespace {
 
 // By layer; what is without arithmetic is ready at the end.
 std::vector<double> shares_of_arithmetic(const ModelProfile& model) {
-    double before = 0;  // of the layers up to and without this one
-    const double all = model.forward_flops();
+    double before = 0;  // backward, of the layers up to and without this one
+    const double all = 2 * model.forward_flops() + model.flops_again();
     std::vector<double> shares;
     for (const LayerCost& layer : model.layers) {
         shares.push_back(all > 0 ? std::clamp((all - before) / all, 0.0, 1.0) : 1.0);
-        before += layer.forward_flops;
+        before += 2 * layer.forward_flops + layer.flops_again;
     }
     return shares;
 }

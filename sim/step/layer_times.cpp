@@ -44,26 +44,68 @@ LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
     return times;
 }
 
-PassMoments pass_moments(const LayerTimes& times) {
-    PassMoments moments;
+namespace {
+
+// After so many micro-batches the times between them stay as they are.
+constexpr std::int64_t micro_batches_played = 32;
+
+// The device behind its host.
+struct HostAndDevice {
     double end_s = 0;
     double launched_s = 0;
-    const auto play = [&](const LayerTimes::Pass& pass) {
-        launched_s += pass.launch_s;
-        end_s = std::max(end_s + pass.device_s, launched_s);
-    };
-    for (std::size_t i = 0; i < times.forward.size(); ++i) {
-        const bool waits = i < times.host_waits.size() && times.host_waits[i];
-        if (waits) launched_s = std::max(launched_s, end_s);
-        play(times.forward[i]);
+    void wait() { launched_s = std::max(launched_s, end_s); }
+    void play(double device_s, double launch_s) {
+        launched_s += launch_s;
+        end_s = std::max(end_s + device_s, launched_s);
     }
-    moments.forward_s = end_s;
+};
+
+}  // namespace
+
+PassMoments pass_moments(const LayerTimes& times, std::int64_t micro_batches) {
+    PassMoments moments;
     moments.backward_end_s.resize(times.backward.size());
-    for (std::size_t i = times.backward.size(); i-- > 0;) {
-        play(times.backward[i]);
-        moments.backward_end_s[i] = end_s;
+    HostAndDevice worker;
+    const std::int64_t played = std::min(micro_batches, micro_batches_played);
+    for (std::int64_t micro_batch = 0; micro_batch < played; ++micro_batch) {
+        moments.begin_s = worker.end_s;
+        for (std::size_t i = 0; i < times.forward.size(); ++i) {
+            if (i < times.host_waits.size() && times.host_waits[i]) worker.wait();
+            worker.play(times.forward[i].device_s, times.forward[i].launch_s);
+        }
+        moments.forward_s = worker.end_s;
+        for (std::size_t i = times.backward.size(); i-- > 0;) {
+            worker.play(times.backward[i].device_s, times.backward[i].launch_s);
+            moments.backward_end_s[i] = worker.end_s;
+        }
     }
+    const double rest_s =
+        static_cast<double>(micro_batches - played) * (worker.end_s - moments.begin_s);
+    moments.begin_s += rest_s;
+    moments.forward_s += rest_s;
+    for (double& end_s : moments.backward_end_s) end_s += rest_s;
+    moments.end_s = worker.end_s + rest_s;
     return moments;
+}
+
+double share_alone(const StageWork& stage, std::int64_t micro_batches, bool host_waits) {
+    HostAndDevice worker;
+    const auto play = [&](const std::vector<ModelBlock>& pass) {
+        if (host_waits) worker.wait();
+        for (const ModelBlock& block : pass) {
+            if (block.host_waits) worker.wait();
+            worker.play(block.share, block.launch_share);
+        }
+    };
+    const std::int64_t played = std::min(micro_batches, micro_batches_played);
+    double before = 0;
+    for (std::int64_t micro_batch = 0; micro_batch < played; ++micro_batch) {
+        before = worker.end_s;
+        play(stage.forward);
+        play(stage.backward);
+        if (stage.inputs.empty()) play(stage.weights);
+    }
+    return worker.end_s + static_cast<double>(micro_batches - played) * (worker.end_s - before);
 }
 
 }  // namespace ukemi::sim

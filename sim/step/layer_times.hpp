@@ -14,14 +14,21 @@ namespace ukemi::sim {
 LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
                        const KernelClock& clock);
 
-// Moments of one worker's pass over all layers, from its start.
+// Moments of one worker that computes so many micro-batches, from its start: of the last of them.
 struct PassMoments {
+    double begin_s = 0;
     double forward_s = 0;                // the forward pass is over
     std::vector<double> backward_end_s;  // by layer
-    double end_s() const { return backward_end_s.empty() ? forward_s : backward_end_s.front(); }
+    double end_s = 0;
 };
 // A layer ends when the device has done its kernels after those before it, and not before the host
-// has launched them, as blocks of a layout do (layout_player.hpp).
-PassMoments pass_moments(const LayerTimes& times);
+// has launched them, who runs ahead over all micro-batches, as blocks of a layout do
+// (layout_player.hpp).
+PassMoments pass_moments(const LayerTimes& times, std::int64_t micro_batches);
+
+// How long a stage of a layout computes so many micro-batches, forwards and backwards in turn, as a
+// share of what its model's pass takes, if it waits for nobody but its host; `host_waits`: who
+// waits in turn for what comes from another stage.
+double share_alone(const StageWork& stage, std::int64_t micro_batches, bool host_waits);
 
 }  // namespace ukemi::sim

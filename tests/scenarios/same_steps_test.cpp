@@ -40,15 +40,21 @@ policies::Plan plan_of_micro_steps(std::int64_t batch, std::int32_t accumulation
 }  // namespace
 
 TEST_CASE("same steps: a layout that computes nothing again is the plain job", "[same_steps]") {
-    const auto step = [](int hidden, int workers, int batch, const char* layout) {
-        const std::string more = fmt::format(R"("batch": {}{})", batch, layout);
-        return step_s(scenarios::step_scenario_from_text(
-            transformer_text(hidden, workers, more.c_str()), "same.json"));
+    const int accumulation = GENERATE(1, 2, 40);
+    const auto step = [&](int hidden, int workers, int batch, const char* layout) {
+        const std::string more =
+            fmt::format(R"("batch": {}, "accumulation": {}{})", batch, accumulation, layout);
+        const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(
+            transformer_text(hidden, workers, more.c_str()), "same.json");
+        const double taken_s = step_s(scenario);
+        // Of which an efficiency is the share: one worker waits for nobody.
+        if (workers == 1) CHECK(scenario.jobs.front().alone_s == Approx(taken_s).epsilon(1e-4));
+        return taken_s;
     };
     // Bound by the host's launches, by both and by the device.
     for (const auto& [hidden, batch] : {std::pair(256, 1), {1024, 2}, {2048, 16}}) {
         for (const int workers : {1, 2, 8}) {
-            CAPTURE(hidden, workers);
+            CAPTURE(hidden, workers, accumulation);
             CHECK(step(hidden, workers, batch, "") ==
                   Approx(step(hidden, workers, batch,
                               R"(, "layout": {"recompute": true, "recompute_by_stage": [0]})"))
@@ -91,6 +97,8 @@ TEST_CASE("same steps: replays wait in every micro-step for what steps wait for 
     const auto file = folder / "steps.json";
     const char* const waits =
         GENERATE(R"("stragglers": {"independent": 0.3})", R"("input": {"rate": "1000 samples/s"})",
+                 R"("input": {"rate": "3000 samples/s"})", R"("stragglers": {"persistent": 0.3})",
+                 R"("layout": {"shard": "gradients"})", R"("compute": {"kernels": {}})",
                  R"("batch_norm": "synchronised")");
     std::ofstream(file) << fmt::format(
         R"({{"name": "waits", "seed": 1, "cluster": {{"machine": "p3.2xlarge", "count": 4}},
@@ -98,15 +106,14 @@ TEST_CASE("same steps: replays wait in every micro-step for what steps wait for 
         waits);
     const std::vector<std::int64_t> batches = {8};
     const policies::StepTime time = scenarios::simulated_steps(file, batches, 4, "test");
-    REQUIRE(time.groups.back().further.size() == 1);
-    for (const std::int32_t micro_steps : {1, 2, 8}) {
+    for (const std::int32_t micro_steps : {1, 2, 3, 8, 20}) {
         const double simulated = step_s(scenarios::read_step_scenario(
             file,
             std::vector<ConfigOverride>{{"/job/accumulation", fmt::format("{}", micro_steps)}}));
         const Duration replayed = policies::step_of(
             time, plan_of_micro_steps(std::int64_t{32} * micro_steps, micro_steps), 4);
         CAPTURE(waits, micro_steps);
-        CHECK(to_seconds(replayed) == Approx(simulated).epsilon(0.01));
+        CHECK(to_seconds(replayed) == Approx(simulated).epsilon(2e-3));
     }
 }
 

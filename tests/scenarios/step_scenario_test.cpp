@@ -428,7 +428,7 @@ TEST_CASE("step scenario: what modes of updating variables cannot have is refuse
           "small.json: at /job/codec: fp16 rides all-reduces and all-gathers, and "
           "parameter_server has neither");
     CHECK(complaint(R"("batch_norm": "synchronised", "codec": "fp16")") ==
-          "small.json: at /job/codec: fp16 takes gradients of whole models on every worker");
+          "small.json: at /job/codec: fp16 is for jobs whose \"batch_norm\" is local");
     CHECK(complaint(R"("variable_update": "independent", "codec": "fp16")") ==
           "small.json: at /job/codec: there is nothing to encode: nothing is sent");
     CHECK(complaint(R"("codec": "power_sgd:1.5")") ==
