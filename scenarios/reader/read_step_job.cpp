@@ -315,7 +315,11 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
     const Duration update = seconds(updating.device_s);
     const bool first = entry.job.compute.empty();
     const double last_s = moments.end_s - moments.begin_s;
-    if (first) entry.job.forward_share = (moments.forward_s - moments.begin_s) / last_s;
+    if (first && entry.request.is_plain()) {
+        entry.job.forward_share = (moments.forward_s - moments.begin_s) / last_s;
+    } else if (first) {  // of what the device does, which is not all that a pass takes
+        entry.job.forward_share = sim::pass_moments(times, 1).forward_s / times.whole_s;
+    }
     PassTime time;
     if (entry.learners.count > 1) {
         time = of_learners({pass_s, times.shared_s}, update, entry);
@@ -390,6 +394,8 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
         entry.buckets = static_cast<std::int64_t>(job.buckets.size());
         return;
     }
+    // In two-way pipelines hosts wait for pairs of passes, not for each.
+    const bool host_waits = request.degrees.pipeline > 1 && request.pipeline().copies() == 1;
     double shares = 0;  // of all micro-batches
     std::vector<Bytes> sizes(static_cast<std::size_t>(request.degrees.pipeline));
     std::vector<std::int64_t> counts(sizes.size());
@@ -399,7 +405,7 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
             job.layout->stages.size()) {
             break;  // the same stages once more
         }
-        shares += sim::share_alone(work, job.accumulation, request.degrees.pipeline > 1);
+        shares += sim::share_alone(work, job.accumulation, host_waits);
         for (const auto& buckets : {work.buckets, work.expert_buckets}) {
             for (const sim::GradientBucket& bucket : buckets) {
                 sizes[stage % sizes.size()] += bucket.bytes;

@@ -150,10 +150,13 @@ policies::GroupTime group_time(const std::filesystem::path& file, std::int32_t c
         }
         if (alike) continue;
         const Duration twice = mean_step(file, workers, batch, more).whole;
-        more.micro_steps = 3;
-        const Duration thrice = mean_step(file, workers, batch, more).whole;
+        // Of many where steps end with a cycle: of one more it would be a whole cycle, or nothing.
+        const std::int64_t further = once.job.launch.kind == sim::LaunchKind::coordinated ? 64 : 1;
+        more.micro_steps = 2 + further;
+        const Duration longer = mean_step(file, workers, batch, more).whole - twice;
         longest_twice = std::max(longest_twice, twice);
-        longest_further = std::max(longest_further, thrice - twice);
+        longest_further = std::max(longest_further,
+                                   nanoseconds(std::max<std::int64_t>(longer.raw(), 0) / further));
         group.twice.push_back({batch * gpus, longest_twice});
         group.further.push_back({batch * gpus, longest_further});
     }

@@ -63,6 +63,32 @@ TEST_CASE("same steps: a layout that computes nothing again is the plain job", "
     }
 }
 
+TEST_CASE("same steps: a validation is a forward pass, with a layout and without", "[same_steps]") {
+    const auto validation_s = [](const char* more) {
+        const std::string text = transformer_text(
+            256, 2,
+            fmt::format(R"("batch": 1, "validation": {{"every": 1, "samples": 2}}{})", more)
+                .c_str());
+        const scenarios::StepScenario scenario =
+            scenarios::step_scenario_from_text(text, "same.json");
+        return to_seconds(scenario.jobs.front().job.validation_time());
+    };
+    const double plain_s = validation_s("");
+    CHECK(plain_s > 1e-3);  // launching it
+    CHECK(validation_s(R"(, "layout": {"shard": "optimiser"})") == Approx(plain_s).epsilon(1e-3));
+    CHECK(validation_s(R"(, "accumulation": 4, "layout": {"shard": "optimiser"})") ==
+          Approx(plain_s).epsilon(1e-3));
+}
+
+TEST_CASE("same steps: no two-way pipeline is faster than its workers who never wait",
+          "[same_steps]") {
+    const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(
+        transformer_text(512, 2, R"("batch": 2, "accumulation": 16,
+                                    "layout": {"pipeline": 2, "schedule": "dual_pipe"})"),
+        "same.json");
+    CHECK(scenario.jobs.front().alone_s <= step_s(scenario));
+}
+
 TEST_CASE("same steps: the batch that a refusal names is the largest that fits", "[same_steps]") {
     const char* const layout =
         GENERATE(R"("layout": {"pipeline": 2})", R"("layout": {"pipeline": 2, "tensor": 2})",
@@ -99,6 +125,8 @@ TEST_CASE("same steps: replays wait in every micro-step for what steps wait for 
         GENERATE(R"("stragglers": {"independent": 0.3})", R"("input": {"rate": "1000 samples/s"})",
                  R"("input": {"rate": "3000 samples/s"})", R"("stragglers": {"persistent": 0.3})",
                  R"("layout": {"shard": "gradients"})", R"("compute": {"kernels": {}})",
+                 R"("stragglers": {"independent": 0.3},
+                    "launch": {"rule": "coordinated", "cycle": "1 ms"})",
                  R"("batch_norm": "synchronised")");
     std::ofstream(file) << fmt::format(
         R"({{"name": "waits", "seed": 1, "cluster": {{"machine": "p3.2xlarge", "count": 4}},
@@ -113,7 +141,7 @@ TEST_CASE("same steps: replays wait in every micro-step for what steps wait for 
         const Duration replayed = policies::step_of(
             time, plan_of_micro_steps(std::int64_t{32} * micro_steps, micro_steps), 4);
         CAPTURE(waits, micro_steps);
-        CHECK(to_seconds(replayed) == Approx(simulated).epsilon(2e-3));
+        CHECK(to_seconds(replayed) == Approx(simulated).epsilon(5e-3));
     }
 }
 
