@@ -46,9 +46,9 @@ policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
                                           std::string_view where);
 
 // The same steps with a codec, whose level is one that it has: whole steps of groups, what encoding
-// and decoding take among two machines (what decoding takes longer among more counts as
-// communication), and bytes. No relative error: nothing simulated says it. InputError as above, and
-// if the file's job cannot be encoded.
+// and decoding take among the fewest machines that send (what decoding takes longer among more
+// counts as communication), and bytes. No relative error: nothing simulated says it. InputError as
+// above, and if the file's job cannot be encoded.
 policies::CodecTime simulated_codec(const std::filesystem::path& file,
                                     std::span<const std::int64_t> batches, std::int32_t machines,
                                     const policies::CodecChoice& choice, std::string_view where);
