@@ -260,48 +260,36 @@ namespace {
 std::vector<std::size_t> entries_of(std::span<const std::vector<std::size_t>> inside,
                                     std::span<const std::size_t> nics, std::size_t count) {
     const std::size_t each = inside.front().size();
-    std::vector<std::size_t> entries;
-    const bool alike = std::ranges::all_of(
-        inside, [&](const std::vector<std::size_t>& order) { return order == inside.front(); });
-    if (alike) {
-        for (std::size_t ring = 0; ring < count; ++ring) entries.push_back(ring * each / count);
-        return entries;
-    }
     struct Load {
         int entered = 0;
         int left = 0;
     };
     std::vector<Load> loads(*std::ranges::max_element(nics) + 1);
-    const auto load_in = [&](std::size_t ring, std::size_t place) -> int& {
+    // Entering at this place of its order, and so leaving at the one before.
+    const auto move = [&](std::size_t ring, std::size_t place, int by) {
         const std::vector<std::size_t>& order = inside[ring % inside.size()];
-        return loads[nics[order[place]]].entered;
+        loads[nics[order[place]]].entered += by;
+        loads[nics[order[(place + each - 1) % each]]].left += by;
     };
-    const auto load_out = [&](std::size_t ring, std::size_t place) -> int& {
+    const auto load = [&](std::size_t ring, std::size_t place) {
         const std::vector<std::size_t>& order = inside[ring % inside.size()];
-        return loads[nics[order[(place + each - 1) % each]]].left;
+        const int in = loads[nics[order[place]]].entered;
+        const int out = loads[nics[order[(place + each - 1) % each]]].left;
+        return std::pair(std::max(in, out), in + out);
     };
-    entries.assign(count, each);  // nowhere yet
-    constexpr int rounds = 8;     // in which each may find a better place than it had
+    std::vector<std::size_t> entries(count, each - 1);
+    constexpr int rounds = 8;  // in which each may find a better place than it had
     for (int round = 0; round < rounds; ++round) {
         for (std::size_t ring = 0; ring < count; ++ring) {
-            if (round > 0) {
-                --load_in(ring, entries[ring]);
-                --load_out(ring, entries[ring]);
-            }
-            const auto load = [&](std::size_t place) {
-                const int in = load_in(ring, place);
-                const int out = load_out(ring, place);
-                return std::pair(std::max(in, out), in + out);
-            };
+            if (round > 0) move(ring, entries[ring], -1);
             // Of equals the next, so that rings make room for each other.
             std::size_t best = (entries[ring] + 1) % each;
             for (std::size_t i = 1; i < each; ++i) {
                 const std::size_t place = (entries[ring] + 1 + i) % each;
-                if (load(place) < load(best)) best = place;
+                if (load(ring, place) < load(ring, best)) best = place;
             }
             entries[ring] = best;
-            ++load_in(ring, best);
-            ++load_out(ring, best);
+            move(ring, best, 1);
         }
     }
     return entries;

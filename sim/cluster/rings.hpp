@@ -49,8 +49,8 @@ std::vector<std::vector<std::size_t>> ring_places(const RingPlan& plan,
 std::vector<std::size_t> nics_of_places(const Topology& topology, std::span<const DeviceId> workers,
                                         std::size_t each);
 // `count` rings through all machines, each in the order of ranks; `inside` are the orders in each
-// machine, all machines alike, which rings have in turn. Where orders differ, rings enter a machine
-// and leave it at GPUs of the NICs that the fewest have taken.
+// machine, all machines alike, which rings have in turn. Rings enter a machine and leave it at GPUs
+// of the NICs that the fewest have taken.
 std::vector<std::vector<std::int32_t>> rings_through(
     std::span<const std::vector<std::size_t>> inside, std::span<const std::size_t> nics,
     std::size_t count, std::size_t ranks);

@@ -80,12 +80,20 @@ TEST_CASE("rings: a DGX-1 has as many as its NVLinks allow, for every number of 
 }
 
 TEST_CASE("rings: through machines, they enter and leave by as many NICs as there are", "[rings]") {
-    // Six rings through four NICs, twelve through two, seven through eight.
-    const auto [machine, most] = GENERATE(table<const char*, int>(
-        {{"dgx1_v100", 2}, {"hgx_a100_4", 6}, {"mi300x_8", 1}, {"dgx_a100", 2}}));
+    // Six rings through four NICs, twelve through two, seven through eight; and of three GPUs two
+    // have the same NIC.
+    const auto [machine, each, most] =
+        GENERATE(table<const char*, std::size_t, int>({{"dgx1_v100", 8, 2},
+                                                       {"hgx_a100_4", 4, 6},
+                                                       {"mi300x_8", 8, 1},
+                                                       {"dgx_a100", 8, 2},
+                                                       {"hgx_a100_8", 3, 6}}));
     const sim::Topology topology = sim::build_cluster(machine, 2);
-    const auto workers = topology.workers();
-    const std::size_t each = workers.size() / 2;
+    const auto all = topology.workers();
+    const std::size_t of_machine = all.size() / 2;
+    std::vector<sim::DeviceId> workers(all.begin(),
+                                       all.begin() + static_cast<std::ptrdiff_t>(each));
+    for (std::size_t i = 0; i < each; ++i) workers.push_back(all[of_machine + i]);
     const auto first = std::span(workers).first(each);
     const sim::RingPlan plan = sim::find_rings(topology, first);
     const auto nics = sim::nics_of_places(topology, workers, each);
