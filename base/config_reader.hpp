@@ -85,6 +85,8 @@ public:
     [[noreturn]] void fail(std::string_view key, std::string_view problem) const;
 
     const std::string& file() const;
+    // "FILE: at PATH/KEY": what complaints of a key's value begin with.
+    std::string place_of(std::string_view key) const;
     // A file that the document names: relative names are looked for in the document's folder.
     std::filesystem::path beside(const std::filesystem::path& given) const;
     std::string object_text() const;  // this object as JSON, as it was written
@@ -109,7 +111,6 @@ private:
     std::string checked_quantity(std::string_view key, const nlohmann::json& value,
                                  std::string_view form) const;
     std::string path_of(std::string_view key) const;
-    std::string place_of_key(std::string_view key) const;
 
     std::shared_ptr<Document> document_;
     const nlohmann::json* node_;

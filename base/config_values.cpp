@@ -292,13 +292,13 @@ std::string ConfigReader::checked_quantity(std::string_view key, const json& val
 }
 
 // The parsers take one name for the place; this is how InputError would write file and path.
-std::string ConfigReader::place_of_key(std::string_view key) const {
+std::string ConfigReader::place_of(std::string_view key) const {
     return fmt::format("{}: at {}", file(), path_of(key));
 }
 
 Duration ConfigReader::duration(std::string_view key) {
     note(*this, key, {.kind = KeyKind::duration});
-    return quantity_of(*this, checked_quantity(key, find(key), duration_form), place_of_key(key),
+    return quantity_of(*this, checked_quantity(key, find(key), duration_form), place_of(key),
                        parse_duration, hours(1));
 }
 
@@ -308,13 +308,13 @@ Duration ConfigReader::duration(std::string_view key, Duration otherwise) {
     note(*this, key, {.kind = KeyKind::duration}, &noted);
     const json* const value = find_or_note(key, noted);
     if (value == nullptr) return otherwise;
-    return quantity_of(*this, checked_quantity(key, *value, duration_form), place_of_key(key),
+    return quantity_of(*this, checked_quantity(key, *value, duration_form), place_of(key),
                        parse_duration, otherwise);
 }
 
 Price ConfigReader::price(std::string_view key) {
     note(*this, key, {.kind = KeyKind::price});
-    return quantity_of(*this, checked_quantity(key, find(key), price_form), place_of_key(key),
+    return quantity_of(*this, checked_quantity(key, find(key), price_form), place_of(key),
                        parse_price, dollars_per_hour(1));
 }
 
@@ -324,26 +324,26 @@ Price ConfigReader::price(std::string_view key, Price otherwise) {
     note(*this, key, {.kind = KeyKind::price}, &noted);
     const json* const value = find_or_note(key, noted);
     if (value == nullptr) return otherwise;
-    return quantity_of(*this, checked_quantity(key, *value, price_form), place_of_key(key),
-                       parse_price, otherwise);
+    return quantity_of(*this, checked_quantity(key, *value, price_form), place_of(key), parse_price,
+                       otherwise);
 }
 
 Bytes ConfigReader::bytes(std::string_view key) {
     note(*this, key, {.kind = KeyKind::bytes});
-    return quantity_of(*this, checked_quantity(key, find(key), bytes_form), place_of_key(key),
+    return quantity_of(*this, checked_quantity(key, find(key), bytes_form), place_of(key),
                        parse_bytes, Bytes::of(1'000'000));
 }
 
 BytesPerSecond ConfigReader::bandwidth(std::string_view key) {
     note(*this, key, {.kind = KeyKind::bandwidth});
-    return quantity_of(*this, checked_quantity(key, find(key), bandwidth_form), place_of_key(key),
+    return quantity_of(*this, checked_quantity(key, find(key), bandwidth_form), place_of(key),
                        parse_bandwidth, BytesPerSecond::of(1e9));
 }
 
 EgressPrice ConfigReader::egress_price(std::string_view key) {
     note(*this, key, {.kind = KeyKind::egress_price});
-    return quantity_of(*this, checked_quantity(key, find(key), egress_price_form),
-                       place_of_key(key), parse_egress_price, EgressPrice{});
+    return quantity_of(*this, checked_quantity(key, find(key), egress_price_form), place_of(key),
+                       parse_egress_price, EgressPrice{});
 }
 
 double ConfigReader::rate(std::string_view key, std::string_view unit) {

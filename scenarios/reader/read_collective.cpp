@@ -175,7 +175,7 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
     job.per_host = sim::workers_per_machine(topology, job.workers);
     if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
     const std::int32_t per_host = sim::workers_per_machine(topology, replicas);
-    const std::string where = fmt::format("{}: at {}/collective", config.file(), config.path());
+    const std::string where = config.place_of("collective");
     const std::vector<sim::GradientBucket> buckets =
         job.layout ? job.layout->stages.front().buckets : parts_on(job, sim::all_reduce_lane);
     const std::vector<sim::GradientBucket> gathered = parts_on(job, sim::gather_lane);

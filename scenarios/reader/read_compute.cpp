@@ -71,7 +71,7 @@ std::int64_t batch_of_key(const ConfigReader& table, const std::string& key) {
 }
 
 ComputeCurves::ComputeCurves(ConfigReader& job, const sim::ModelProfile& model, std::int64_t batch)
-    : where_(fmt::format("{}: at {}/precision", job.file(), job.path())) {
+    : where_(job.place_of("precision")) {
     auto compute = job.object_if_present("compute");
     if (model.measured) {
         if (compute) job.fail("compute", "stands beside a model whose steps were measured");

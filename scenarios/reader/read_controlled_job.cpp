@@ -40,7 +40,7 @@ sim::MarketData place_of(const Scenario& own) {
 
 PolicyList policies_of(ConfigReader& section, const Scenario& own) {
     if (!section.has("policies")) return first_policies(own);
-    const std::string where = fmt::format("{}: at {}/policies", section.file(), section.path());
+    const std::string where = section.place_of("policies");
     std::vector<PolicyList> lists = parse_policies(section.text("policies"), own, where);
     if (lists.size() > 1) {
         section.fail("policies", "expected one list, such as \"greedy+daly\"");

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 // Where the table's ranks would stand here: as many of the first GPUs of as many machines.
 sim::NcclPlace ranks_of_log(const ConfigReader& config, const sim::Topology& topology,
                             const traces::CollectiveTable& table) {
-    const std::string where = fmt::format("{}: at {}/nccl_tests", config.file(), config.path());
+    const std::string where = config.place_of("nccl_tests");
     const int nodes = std::max(table.nodes, 1);
     if (table.ranks < 2 || table.ranks % nodes != 0) {
         config.fail("nccl_tests", fmt::format("expected a log that says its ranks, as many on each "

@@ -296,7 +296,7 @@ sim::ModelProfile read_chakra(ConfigReader& config, const std::string& name, std
 sim::ModelProfile read_model(ConfigReader& job, std::int64_t batch) {
     if (!job.is_object("model")) {
         const std::string name = job.text("model");
-        return sim::model_named(name, fmt::format("{}: at {}/model", job.file(), job.path()));
+        return sim::model_named(name, job.place_of("model"));
     }
     ConfigReader config = job.object("model");
     static constexpr std::array<std::string_view, 5> kinds{"transformer", "layers", "counted",

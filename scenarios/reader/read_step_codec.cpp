@@ -57,7 +57,7 @@ void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model
                     fmt::format("codecs are for at most {} workers", kernels::codec_ranks_max));
     }
     choice.gpu = entry.least_gpu;
-    const std::string where = fmt::format("{}: at {}/codec", config.file(), config.path());
+    const std::string where = config.place_of("codec");
     entry.coded =
         sim::encode_buckets(job.buckets, model, entry.request.buckets, entry.request.value_bytes,
                             choice, static_cast<int>(job.workers.size()), where);

@@ -12,14 +12,13 @@
 #include <vector>
 
 #include "base/key_notes.hpp"
-#include "base/old_forms.hpp"
 #include "scenarios/reader/read_collective.hpp"
-#include "scenarios/reader/read_compute.hpp"
 #include "scenarios/reader/read_model.hpp"
+#include "scenarios/reader/read_pass_times.hpp"
 #include "scenarios/reader/read_step_codec.hpp"
 #include "scenarios/reader/read_step_layout.hpp"
 #include "scenarios/reader/read_variable_update.hpp"
-#include "sim/cluster/layer_kernels.hpp"
+#include "sim/cluster/cost_curve.hpp"
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/memory_need.hpp"
 #include "sim/cluster/model_profile.hpp"
@@ -30,10 +29,6 @@
 namespace ukemi::scenarios {
 
 namespace {
-
-std::string place(const ConfigReader& config, std::string_view key) {
-    return fmt::format("{}: at {}/{}", config.file(), config.path(), key);
-}
 
 Bytes size_of(ConfigReader& config, std::string_view key, Bytes otherwise) {
     if (!config.has(key)) return otherwise;
@@ -204,174 +199,29 @@ void stand_by_machine(const sim::Topology& topology, std::vector<sim::DeviceId>&
     });
 }
 
-std::string_view gpu_of(const ConfigReader& config, const sim::Topology& topology,
-                        sim::DeviceId worker) {
-    const sim::Machine& machine = topology.machine(topology.device(worker).machine);
-    if (machine.gpu.empty()) {
-        config.fail("",
-                    fmt::format("expected machines with GPUs, found {} without", machine.preset));
+// A step of a layout if no stage waited for another: on the slowest kind of GPU, divided evenly.
+double alone_in_layout_s(const sim::StepJob& job, const sim::LayoutRequest& request) {
+    const std::int32_t copies = request.pipeline().copies();
+    // In two-way pipelines hosts wait for pairs of passes, not for each.
+    const bool host_waits = request.degrees.pipeline > 1 && copies == 1;
+    std::vector<Duration> longest(job.layout->other_kinds.size() + 1);  // by kind
+    for (std::size_t rank = 0; rank < job.compute.size(); ++rank) {
+        Duration& of_kind = longest[job.layout->kind_of(rank)];
+        of_kind = std::max(of_kind, job.compute[rank]);
     }
-    return machine.gpu;
-}
-
-struct MemoryKind {
-    sim::Precision precision = sim::Precision::fp32;
-    sim::MemoryRule rule;
-    std::int64_t state_values = 0;  // of the optimiser, for a parameter
-};
-
-MemoryKind read_memory_kind(ConfigReader& config) {
-    const auto precision = config.choice<sim::Precision>("precision", sim::precision_names, "fp32");
-    static constexpr std::array<std::string_view, 3> kinds{"sgd", "momentum", "adam"};
-    for (const std::string_view key : {"optimizer", "optimiser"}) {
-        refuse_old_key(config, key, "\"optimiser_state\": \"adam\"");
-    }
-    const auto optimiser = config.choice<sim::OptimiserKind>("optimiser_state", kinds, "momentum");
-    return {precision, sim::MemoryRule::of(precision, optimiser),
-            static_cast<std::int64_t>(optimiser)};
-}
-
-struct PassTime {
-    Duration passes;
-    Duration update;  // once a step, after the gradients' sums; zero where it is not told apart
-    std::vector<double> layers_ready = {};  // as in sim::ready_shares(); of kernels
-};
-
-// {"count": 4, "sharing": "in_turn"}, or a number of them that are side by side.
-sim::LearnerRule read_learners(ConfigReader& config) {
-    sim::LearnerRule rule;
-    if (!config.has("learners")) return rule;
-    constexpr std::int64_t most = 64;
-    if (!config.is_object("learners")) {
-        rule.count = config.integer("learners", 1, most);
-        return rule;
-    }
-    ConfigReader learners = config.object("learners");
-    rule.count = learners.integer("count", 1, most);
-    rule.sharing = learners.choice<sim::LearnerSharing>("sharing", sim::learner_sharing_names,
-                                                        sim::learner_sharing_names.front());
-    learners.finish();
-    return rule;
-}
-
-// The passes of all learners of a GPU, and in the entry's words what bounds them. Each updates
-// parameters of its own, which is bound by the device's memory: one after another.
-PassTime of_learners(const sim::LearnerStep& passes, Duration update, StepJobEntry& entry) {
-    const std::int64_t count = entry.learners.count;
-    entry.curve += fmt::format(
-        "; {} learners {}: {:.4g} ms alone, {:.4g} ms of the device, bound by {}", count,
-        entry.learners.sharing == sim::LearnerSharing::in_turn ? "in turn" : "side by side",
-        1e3 * passes.alone_s, 1e3 * passes.device_s, sim::bound_of(passes, entry.learners));
-    return {seconds(sim::round_seconds(passes, entry.learners)), count * update};
-}
-
-// So that it can be counted in nanoseconds, for several learners, too.
-void expect_countable(const ConfigReader& config, const StepJobEntry& entry, double pass_s) {
-    if (pass_s <= to_seconds(days(366))) return;
-    config.fail("batch", fmt::format("{} with a batch of {} computes for {:.4g} s: expected at "
-                                     "most a year",
-                                     entry.model, entry.job.batch, pass_s));
-}
-
-PassTime curve_time(const ConfigReader& config, const sim::CostCurve& curve, StepJobEntry& entry) {
-    expect_countable(config, entry, curve.step_seconds(entry.job.batch));
-    const Duration time = curve.step_time(entry.job.batch);
-    const Duration update = std::min(seconds(curve.update_seconds()), time);
-    if (entry.learners.count > 1) {
-        if (!curve.has_device_seconds()) {
-            config.fail("learners",
-                        "expected a \"compute\" of two batches or more, whose "
-                        "difference tells computing from launching");
+    double slowest_s = 0;
+    for (std::size_t kind = 0; kind < longest.size(); ++kind) {
+        std::span<const sim::StageWork> stages = job.layout->stages_on(kind);
+        stages = stages.first(stages.size() / static_cast<std::size_t>(copies));
+        double shares = 0;  // of all micro-batches
+        for (const sim::StageWork& stage : stages) {
+            shares += sim::share_alone(stage, job.accumulation, host_waits);
         }
-        const double device_s = curve.device_seconds(entry.job.batch);
-        return of_learners({to_seconds(time - update), device_s - to_seconds(update)}, update,
-                           entry);
+        slowest_s = std::max(slowest_s, shares * to_seconds(longest[kind]));
     }
-    return {time - update, update};
-}
-
-// With kernels timed one by one, blocks of a layout are as long as the first kind of GPU says.
-PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
-                   const sim::ModelProfile& model, const sim::GpuProfile& gpu,
-                   const MemoryKind& memory, StepJobEntry& entry) {
-    const auto clock = curves.kernels(gpu, memory.precision, entry.curve);
-    if (!clock) {
-        return curve_time(config, curves.curve(model, gpu, memory.precision, entry.curve), entry);
-    }
-    if (!sim::has_kernel_shapes(model)) {
-        config.fail("compute", fmt::format("{} is counted, and has no shapes of kernels: expected "
-                                           "another form than \"kernels\"",
-                                           model.name));
-    }
-    if (memory.precision == sim::Precision::fp8 && !model.transformer) {
-        config.fail("precision", "kernels in fp8 are known of transformers: expected bf16");
-    }
-    const sim::LayerTimes times = sim::layer_times(model, entry.request, *clock);
-    const sim::PassMoments moments = sim::pass_moments(times, entry.job.accumulation);
-    const sim::KernelSum updating =
-        sim::update_kernels(*clock, model.parameters(), memory.state_values);
-    const double pass_s = moments.end_s / static_cast<double>(entry.job.accumulation);
-    expect_countable(config, entry, pass_s + updating.device_s);
-    const Duration update = seconds(updating.device_s);
-    const bool first = entry.job.compute.empty();
-    const double last_s = moments.end_s - moments.begin_s;
-    if (first && entry.request.is_plain()) {
-        entry.job.forward_share = (moments.forward_s - moments.begin_s) / last_s;
-    } else if (first) {  // of what the device does, which is not all that a pass takes
-        entry.job.forward_share = sim::pass_moments(times, 1).forward_s / times.whole_s;
-    }
-    PassTime time;
-    if (entry.learners.count > 1) {
-        time = of_learners({pass_s, times.shared_s}, update, entry);
-    } else if (entry.request.is_plain()) {
-        time = {seconds(pass_s), update};
-    } else if (first) {
-        entry.job.layout = sim::make_layout(model, entry.request, place(config, "layout"), &times);
-    }
-    if (!entry.request.is_plain()) return {seconds(times.whole_s), update};
-    for (const double end_s : moments.backward_end_s) {
-        time.layers_ready.push_back((end_s - moments.forward_s) /
-                                    (moments.end_s - moments.forward_s));
-    }
-    return time;
-}
-
-// Fills in what each worker computes, after it has been checked that the batch fits. Returns when
-// the first kind's layers are ready, if that is known (sim::ready_shares).
-std::vector<double> read_compute(ConfigReader& config, const sim::Topology& topology,
-                                 MemoryCheck check, const sim::ModelProfile& model,
-                                 const MemoryKind& memory, StepJobEntry& entry) {
-    const ComputeCurves curves(config, model, entry.job.batch);
-    std::string_view last;
-    PassTime time;
-    std::vector<double> layers_ready;
-    for (const sim::DeviceId worker : entry.job.workers) {
-        const std::string_view gpu = gpu_of(config, topology, worker);
-        if (gpu != last) {
-            const sim::GpuProfile& profile = sim::gpu_named(gpu, config.file());
-            const std::string where = place(config, "batch");
-            const sim::GpuProfile*& least = entry.least_gpu;
-            if (least == nullptr || profile.memory_gb_per_s < least->memory_gb_per_s) {
-                least = &profile;
-            }
-            entry.gpu_memory =
-                last.empty() ? profile.memory : std::min(entry.gpu_memory, profile.memory);
-            if (check == MemoryCheck::skip) {
-                // What it needs and what there is stands in the entry.
-            } else if (entry.request.is_plain()) {
-                sim::check_memory(model, profile, entry.job.batch, memory.rule, where);
-            } else {
-                sim::check_layout_memory(model, profile, entry.request, memory.rule, where);
-            }
-            last = gpu;
-            time = pass_time(config, curves, model, profile, memory, entry);
-            if (entry.job.compute.empty()) layers_ready = std::move(time.layers_ready);
-            entry.gpus += fmt::format("{}{}", entry.gpus.empty() ? "" : ", ", gpu);
-        }
-        entry.job.compute.push_back(time.passes);
-        entry.job.update.push_back(time.update);
-    }
-    return layers_ready;
+    double updated = 0;
+    for (const double share : job.layout->update_shares) updated += share;
+    return (slowest_s + to_seconds(job.longest_update()) * updated) / request.degrees.pipeline;
 }
 
 // What is computed and sent where, as the layout says; without one, the buckets of all gradients.
@@ -379,24 +229,19 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
                std::span<const double> layers_ready, StepJobEntry& entry) {
     sim::StepJob& job = entry.job;
     const sim::LayoutRequest& request = entry.request;
-    const double micro_batches_s =
-        static_cast<double>(job.accumulation) * to_seconds(std::ranges::max(job.compute));
-    const double longest_update_s =
-        job.update.empty() ? 0 : to_seconds(std::ranges::max(job.update));
-    entry.alone_s = micro_batches_s + longest_update_s;
     entry.memory = sim::layout_memory(model, request, memory.rule);
     entry.whole = sim::memory_need(model, job.batch, memory.rule);
     if (job.learners > 1) entry.memory.need = entry.whole;
     if (request.is_plain()) {
+        entry.alone_s =
+            to_seconds(job.accumulation * std::ranges::max(job.compute) + job.longest_update());
         job.buckets = sim::gradient_buckets(model, request.buckets, request.value_bytes,
-                                            place(config, "buckets"), layers_ready);
+                                            config.place_of("buckets"), layers_ready);
         entry.gradient = model.gradient_bytes(request.value_bytes);
         entry.buckets = static_cast<std::int64_t>(job.buckets.size());
         return;
     }
-    // In two-way pipelines hosts wait for pairs of passes, not for each.
-    const bool host_waits = request.degrees.pipeline > 1 && request.pipeline().copies() == 1;
-    double shares = 0;  // of all micro-batches
+    entry.alone_s = alone_in_layout_s(job, request);
     std::vector<Bytes> sizes(static_cast<std::size_t>(request.degrees.pipeline));
     std::vector<std::int64_t> counts(sizes.size());
     for (std::size_t stage = 0; stage < job.layout->stages.size(); ++stage) {
@@ -405,7 +250,6 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
             job.layout->stages.size()) {
             break;  // the same stages once more
         }
-        shares += sim::share_alone(work, job.accumulation, host_waits);
         for (const auto& buckets : {work.buckets, work.expert_buckets}) {
             for (const sim::GradientBucket& bucket : buckets) {
                 sizes[stage % sizes.size()] += bucket.bytes;
@@ -416,11 +260,6 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
     const auto most = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());
     entry.gradient = sizes[most];
     entry.buckets = counts[most];
-    double updated = 0;
-    for (const double share : job.layout->update_shares) updated += share;
-    entry.alone_s =
-        (to_seconds(std::ranges::max(job.compute)) * shares + longest_update_s * updated) /
-        request.degrees.pipeline;
 }
 
 // Puts buckets on servers, or leaves them where they are.
@@ -478,7 +317,7 @@ void read_monitor(ConfigReader& config, const sim::ModelProfile& model, StepJobE
     if (!job.servers.empty() || job.layout || job.buckets.empty()) {
         config.fail("monitor", name + " is for gradients of all workers that are all-reduced");
     }
-    const std::string where = place(config, "monitor");
+    const std::string where = config.place_of("monitor");
     job.monitoring = sim::monitor_time(monitor, *entry.least_gpu, model, where, operation);
     if (monitor != sim::GradientMonitor::gradient_variance) return;
     if (entry.codec.name != "none") config.fail("monitor", name + " is for whole gradients");
@@ -551,12 +390,12 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     entry.request.value_bytes = sim::value_bytes(memory.precision);
     entry.request.buckets = read_buckets(config, defaults.buckets);
     sim::expect_countable(sim::memory_need(model, job.batch, memory.rule), model, job.batch,
-                          place(config, "batch"));
+                          config.place_of("batch"));
     if (!entry.request.is_plain()) {
-        job.layout = sim::make_layout(model, entry.request, place(config, "layout"));
+        job.layout = sim::make_layout(model, entry.request, config.place_of("layout"));
     }
     const std::vector<double> layers_ready =
-        read_compute(config, topology, check, model, memory, entry);
+        read_pass_times(config, topology, check, model, memory, entry);
     cut_model(config, model, memory, layers_ready, entry);
     read_hindrances(config, job);
     update_variables(config, topology, servers, entry);

@@ -69,10 +69,6 @@ FabricSpec read_network(ConfigReader& config) {
     return fabric;
 }
 
-std::string place_of(const ConfigReader& config, std::string_view key) {
-    return fmt::format("{}: at {}/{}", config.file(), config.path(), key);
-}
-
 // XML, or the text of nvidia-smi topo -m.
 Topology parse_machine(const std::string& text, const std::string& file, const GpuProfile* gpu) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -90,7 +86,7 @@ std::filesystem::path machine_file(const ConfigReader& config, const std::string
 std::shared_ptr<const Topology> read_machine_file(ConfigReader& config,
                                                   const std::filesystem::path& file) {
     const GpuProfile* gpu = nullptr;
-    if (config.has("gpu")) gpu = &gpu_named(config.text("gpu"), place_of(config, "gpu"));
+    if (config.has("gpu")) gpu = &gpu_named(config.text("gpu"), config.place_of("gpu"));
     Topology topology = parse_machine(read_file(file, cluster_bytes_max), file.string(), gpu);
     Machine& machine = topology.machine_to_describe(MachineId{0});
     if (gpu != nullptr) machine.gpu = gpu->name;
@@ -130,14 +126,14 @@ ZoneSpec read_zone(ConfigReader& config) {
     if (std::filesystem::is_regular_file(file)) {
         zone.inside = read_machine_file(config, file);
     } else {
-        links.kind = machine_named(zone.machine, place_of(config, "machine")).nics.kind;
+        links.kind = machine_named(zone.machine, config.place_of("machine")).nics.kind;
         if (config.has("gpu")) {
             config.fail("gpu", fmt::format("is for machines from files: {} has its own GPUs",
                                            zone.machine));
         }
     }
     zone.count = static_cast<std::uint32_t>(config.integer("count", 1, machines_max, 1));
-    zone.counted_at = place_of(config, "count");
+    zone.counted_at = config.place_of("count");
     if (auto section = config.object_if_present("links")) {
         zone.links = read_links(*section, links);
     }
@@ -158,7 +154,7 @@ ZoneSpec read_zone(ConfigReader& config) {
 
 void read_astra_network(ConfigReader& config, ClusterSpec& spec) {
     std::string gpu = config.text("gpu", "");
-    if (!gpu.empty()) gpu = gpu_named(gpu, place_of(config, "gpu")).name;
+    if (!gpu.empty()) gpu = gpu_named(gpu, config.place_of("gpu")).name;
     const std::filesystem::path file = machine_file(config, config.text("astra_sim"));
     AstraNetwork network =
         parse_astra_network(read_file(file, astra_bytes_max), file.string(), gpu);

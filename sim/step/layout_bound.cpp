@@ -88,9 +88,11 @@ private:
             Duration received;
             for (const PipelinePass& pass : lists_[p]) {
                 double share = 0;
-                for (const ModelBlock& block : work_.blocks_of(pass)) share += block.share;
                 const auto rank =
                     static_cast<std::size_t>(work_.rank(0, 0, static_cast<std::int32_t>(p)));
+                for (const ModelBlock& block : work_.blocks_of(pass, work_.kind_of(rank))) {
+                    share += block.share;
+                }
                 // Blocks are rounded to nanoseconds, each by itself.
                 const auto blocks = static_cast<std::int64_t>(work_.blocks_of(pass).size());
                 const Duration whole = at_least(share * to_seconds(job_.compute[rank]));
@@ -208,16 +210,23 @@ private:
         const std::size_t kind = pass.forward ? 0 : pass.weights ? 2 : 1;
         std::vector<BlockTime>& times = times_[3 * static_cast<std::size_t>(pass.stage) + kind];
         if (!times.empty()) return times;
-        double pace_ns = 0;
+        times.resize(blocks.size());
         for (std::int32_t t = 0; t < work_.cell(); ++t) {
             const auto rank =
                 static_cast<std::size_t>(work_.rank(t, 0, static_cast<std::int32_t>(p)));
-            pace_ns = std::max(pace_ns, static_cast<double>(job_.compute[rank].raw()));
+            const auto pace_ns = static_cast<double>(job_.compute[rank].raw());
+            const std::vector<ModelBlock>& here = work_.blocks_of(pass, work_.kind_of(rank));
+            for (std::size_t i = 0; i < here.size(); ++i) {
+                const auto of_pass = [&](double share) {
+                    return Duration::of(round_nearest(share * pace_ns));
+                };
+                times[i].compute = std::max(times[i].compute, of_pass(here[i].share));
+                times[i].launch = std::max(times[i].launch, of_pass(here[i].launch_share));
+            }
         }
-        for (const ModelBlock& block : blocks) {
-            BlockTime& time = times.emplace_back();
-            time.compute = Duration::of(round_nearest(block.share * pace_ns));
-            time.launch = Duration::of(round_nearest(block.launch_share * pace_ns));
+        for (std::size_t i = 0; i < blocks.size(); ++i) {
+            const ModelBlock& block = blocks[i];
+            BlockTime& time = times[i];
             time.host_waits = block.host_waits;
             if (block.exchange && is_beside(*block.exchange)) time.beside = *block.exchange;
             if (!block.exchange || (block.bytes == Bytes{} && !time.beside)) continue;

@@ -319,7 +319,7 @@ void LayoutPlayer::begin_block(std::size_t index, Instant now) {
     const PipelinePass& pass = pass_of(cell);
     const ModelBlock& block = work_.blocks_of(pass)[cell.block];
     if (waits_for_parameters(index, block, now)) return;
-    compute(index, block, now);
+    compute(index, pass, cell.block, now);
     if (block.exchange && is_beside(*block.exchange) && work_.parts(*block.exchange) > 1) {
         const bool scatters = *block.exchange == ExchangeKind::tensor_scatter;
         const Duration all = cell.until - now;
@@ -330,25 +330,30 @@ void LayoutPlayer::begin_block(std::size_t index, Instant now) {
     host().wake(*this, cell.until, token_of(LayoutToken::computed, index));
 }
 
-// From now until `until`.
-void LayoutPlayer::compute(std::size_t index, const ModelBlock& block, Instant now) {
+// A block of a pass, from now until `until`.
+void LayoutPlayer::compute(std::size_t index, const PipelinePass& pass, std::size_t block,
+                           Instant now) {
     Cell& cell = cells_[index];
-    double slowest_ns = 0;
+    const auto rank_of = [&](std::int32_t inner) {
+        return static_cast<std::size_t>(work_.rank(inner, cell.replica, cell.stage_rank));
+    };
+    const auto block_on = [&](std::size_t rank) -> const ModelBlock& {
+        return work_.blocks_of(pass, work_.kind_of(rank))[block];
+    };
+    double slowest_ns = 0;  // of the hosts
     for (std::int32_t inner = 0; inner < work_.cell(); ++inner) {
-        const auto rank =
-            static_cast<std::size_t>(work_.rank(inner, cell.replica, cell.stage_rank));
-        slowest_ns = std::max(slowest_ns, pace_ns_[rank]);
+        const std::size_t rank = rank_of(inner);
+        slowest_ns = std::max(slowest_ns, block_on(rank).launch_share * pace_ns_[rank]);
     }
-    if (block.host_waits) cell.launched = std::max(cell.launched, now);
-    cell.launched = cell.launched + Duration::of(round_nearest(block.launch_share * slowest_ns));
+    if (work_.blocks_of(pass)[block].host_waits) cell.launched = std::max(cell.launched, now);
+    cell.launched = cell.launched + Duration::of(round_nearest(slowest_ns));
     const Duration launches = std::max(cell.launched - now, Duration{});
     Duration longest;
     Duration all;
     for (std::int32_t inner = 0; inner < work_.cell(); ++inner) {
-        const auto rank =
-            static_cast<std::size_t>(work_.rank(inner, cell.replica, cell.stage_rank));
+        const std::size_t rank = rank_of(inner);
         const Duration own =
-            std::max(Duration::of(round_nearest(block.share * pace_ns_[rank])), launches);
+            std::max(Duration::of(round_nearest(block_on(rank).share * pace_ns_[rank])), launches);
         longest = std::max(longest, own);
         all += own;
     }

@@ -154,7 +154,7 @@ private:
     void start_gather(std::int32_t stage_rank, Instant now);
     void gather_arrived(std::int32_t stage_rank, Instant now);
     void next_block(std::size_t index, Instant now);
-    void compute(std::size_t index, const ModelBlock& block, Instant now);
+    void compute(std::size_t index, const PipelinePass& pass, std::size_t block, Instant now);
 
     void begin_pair(std::size_t index, Instant now);
     const PipelinePass& pass_of_pair(const Cell& cell, std::size_t of) const;

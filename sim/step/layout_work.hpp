@@ -84,8 +84,11 @@ struct LayoutWork {
     bool whole_experts = false;  // that tensor ranks do not cut; each has tokens of its own
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
     std::int32_t chunks = 1;
-    bool overlaps_tensor = false;       // there are blocks that gather or scatter beside computing
-    std::vector<StageWork> stages;      // of PipelineSpec::stages()
+    bool overlaps_tensor = false;   // there are blocks that gather or scatter beside computing
+    std::vector<StageWork> stages;  // of PipelineSpec::stages(), on the first kind of GPU
+    // With other shares on other kinds; and by rank, its kind: none, all are of the first.
+    std::vector<std::vector<StageWork>> other_kinds;
+    std::vector<std::size_t> kinds;
     std::vector<double> update_shares;  // of StepJob::update, by pipeline rank; none: all nothing
     // Of exchanges between replicas.
     policies::Collective exchange_collective = policies::Collective::ring;
@@ -128,8 +131,12 @@ struct LayoutWork {
     std::vector<std::vector<DeviceId>> experts_adders(std::span<const DeviceId> workers,
                                                       std::int32_t tensor,
                                                       std::int32_t stage_rank) const;
-    const std::vector<ModelBlock>& blocks_of(const PipelinePass& pass) const {
-        const StageWork& stage = stages[static_cast<std::size_t>(pass.stage)];
+    std::size_t kind_of(std::size_t rank) const { return kinds.empty() ? 0 : kinds[rank]; }
+    const std::vector<StageWork>& stages_on(std::size_t kind) const {
+        return kind == 0 ? stages : other_kinds[kind - 1];
+    }
+    const std::vector<ModelBlock>& blocks_of(const PipelinePass& pass, std::size_t kind = 0) const {
+        const StageWork& stage = stages_on(kind)[static_cast<std::size_t>(pass.stage)];
         if (pass.forward) return stage.forward;
         if (pass.weights) return stage.weights;
         return pass.inputs && !stage.inputs.empty() ? stage.inputs : stage.backward;

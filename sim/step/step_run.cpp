@@ -158,6 +158,12 @@ StepJob without(const StepJob& job, const Topology& topology,
         policies::Layout& degrees = left.layout->degrees;
         degrees.data =
             static_cast<std::int32_t>(ranks.size()) / (left.layout->cell() * degrees.pipeline);
+        if (!job.layout->kinds.empty()) {
+            left.layout->kinds.clear();
+            for (const std::size_t rank : ranks) {
+                left.layout->kinds.push_back(job.layout->kinds[rank]);
+            }
+        }
     }
     const auto gone = static_cast<std::int64_t>(job.workers.size() - ranks.size());
     for (GradientBucket& bucket : left.buckets) bucket.decode -= gone * bucket.decode_a_peer;

@@ -63,6 +63,37 @@ TEST_CASE("same steps: a layout that computes nothing again is the plain job", "
     }
 }
 
+// One machine of each kind; the host is slower than the device on the faster kind alone.
+TEST_CASE("same steps: on GPUs of several kinds a layout's blocks are as long as on each",
+          "[same_steps]") {
+    const auto step = [](const char* zones, int hidden, int batch, const char* more) {
+        const std::string text = fmt::format(
+            R"({{"name": "same", "seed": 1, "cluster": {{"zones": [{}]}},
+                 "job": {{"model": {{"kind": "transformer", "name": "t", "layers": 4,
+                     "hidden": {}, "heads": 16, "vocabulary": 32000, "sequence": 512}},
+                     "batch": {}, "precision": "fp32", "collective": "ring", "steps": 2{}}}}})",
+            zones, hidden, batch, more);
+        return step_s(scenarios::step_scenario_from_text(text, "same.json"));
+    };
+    const char* slow = R"({"machine": "dgx1_v100", "count": 1})";
+    const char* fast = R"({"machine": "dgx_h100", "count": 1})";
+    const std::string slow_first = fmt::format("{}, {}", slow, fast);
+    const std::string fast_first = fmt::format("{}, {}", fast, slow);
+    const char* layout = R"(, "layout": {"recompute": true, "recompute_by_stage": [0]})";
+    for (const auto& [hidden, batch] : {std::pair(256, 1), {1024, 2}}) {
+        CAPTURE(hidden, batch);
+        for (const std::string& zones : {slow_first, fast_first}) {
+            CHECK(step(zones.c_str(), hidden, batch, layout) ==
+                  Approx(step(zones.c_str(), hidden, batch, "")).epsilon(1e-4));
+        }
+        // All ranks of a cell compute a block, then the next: as long as on the slowest.
+        const char* cut = R"(, "layout": {"tensor": 8})";
+        const double both_s = step(fast_first.c_str(), hidden, batch, cut);
+        CHECK(both_s >= step(slow, hidden, batch, cut));
+        CHECK(step(slow_first.c_str(), hidden, batch, cut) == Approx(both_s).epsilon(1e-4));
+    }
+}
+
 TEST_CASE("same steps: a validation is a forward pass, with a layout and without", "[same_steps]") {
     const auto validation_s = [](const char* more) {
         const std::string text = transformer_text(
