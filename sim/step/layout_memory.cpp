@@ -73,22 +73,30 @@ Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const Lay
     return kept;
 }
 
-// The most micro-batches whose activations a worker keeps at once, of each of its chunks.
-std::vector<std::int64_t> most_kept(const LayoutRequest& request, std::int32_t stage_rank) {
-    const PipelineSpec spec = request.pipeline();
-    std::vector<std::int64_t> kept(static_cast<std::size_t>(spec.chunks * spec.copies()));
-    std::vector<std::int64_t> most = kept;
-    std::int64_t all = 0;
-    std::int64_t most_of_all = 0;
-    for (const PipelinePass& pass : pipeline_passes(spec, stage_rank)) {
-        const auto chunk = static_cast<std::size_t>(pass.stage / request.degrees.pipeline);
-        const std::int64_t more = pass.forward ? 1 : pass.inputs ? 0 : -1;
-        kept[chunk] += more;
-        all += more;
-        if (all > most_of_all) {
-            most_of_all = all;
-            most = kept;
+// The most that a worker keeps at once of samples that go through it, and of how many micro-batches
+// it keeps activations.
+struct MostKept {
+    Int128 bytes = 0;
+    std::int64_t micro_batches = 0;
+};
+MostKept most_kept(const LayoutRequest& request, std::int32_t stage_rank,
+                   std::span<const Kept> by_chunk) {
+    MostKept most;
+    MostKept now;
+    for (const PipelinePass& pass : pipeline_passes(request.pipeline(), stage_rank)) {
+        const Kept& own = by_chunk[static_cast<std::size_t>(pass.stage / request.degrees.pipeline)];
+        Bytes once;
+        if (pass.forward) {
+            now.bytes += own.each.raw();
+            ++now.micro_batches;
+        } else if (!pass.weights) {
+            once = own.once;
         }
+        most.bytes = std::max(most.bytes, now.bytes + once.raw());
+        most.micro_batches = std::max(most.micro_batches, now.micro_batches);
+        if (pass.forward || pass.inputs) continue;
+        now.bytes -= own.each.raw();
+        --now.micro_batches;
     }
     return most;
 }
@@ -158,23 +166,19 @@ std::vector<LayoutMemory> memory_by_rank(const ModelProfile& model, const Layout
     std::vector<LayoutMemory> all;
     for (std::int32_t rank = 0; rank < request.degrees.pipeline; ++rank) {
         LayoutMemory here{rank, 0, {}};
-        Int128 all_kept = 0;
-        Bytes once;
-        const std::vector<std::int64_t> most = most_kept(request, rank);
         std::vector<LayerRange> held;
-        for (std::size_t chunk = 0; chunk < most.size(); ++chunk) {
-            std::size_t stage = static_cast<std::size_t>(rank) +
-                                chunk * static_cast<std::size_t>(request.degrees.pipeline);
+        std::vector<Kept> kept;  // by chunk
+        const PipelineSpec spec = request.pipeline();
+        for (std::int32_t chunk = 0; chunk < spec.chunks * spec.copies(); ++chunk) {
+            auto stage = static_cast<std::size_t>(rank + chunk * request.degrees.pipeline);
             if (stage >= ranges.size()) stage = ranges.size() - 1 - static_cast<std::size_t>(rank);
-            const LayerRange& range = ranges[stage];
-            held.push_back(range);
-            const Kept kept = kept_by_stage(model, range, request, rule);
-            all_kept += Int128{request.batch} * most[chunk] * kept.each.raw();
-            once = std::max(once, request.batch * kept.once);
-            here.micro_batches_kept += most[chunk];
+            held.push_back(ranges[stage]);
+            kept.push_back(kept_by_stage(model, ranges[stage], request, rule));
         }
+        const MostKept most = most_kept(request, rank, kept);
+        here.micro_batches_kept = most.micro_batches;
         here.need = held_by(model, held, request, pieces, rule);
-        here.need.kept = bytes_counted(all_kept + once.raw());
+        here.need.kept = bytes_counted(Int128{request.batch} * most.bytes);
         all.push_back(here);
     }
     return all;

@@ -136,6 +136,42 @@ TEST_CASE("kept: a number of blocks for each stage is computed again", "[kept]")
     CHECK(sim::layout_memory(model, request, rule).stage_rank == 1);
 }
 
+// Block by block: what is computed again is there from when it goes back until it has gone.
+TEST_CASE("kept: interleaved stages keep what is there when most is", "[kept]") {
+    const sim::TransformerShape shape = shape_22b();
+    const sim::ModelProfile model = sim::gpt2("model", shape);
+    sim::LayoutRequest request = kept_request(8, 1);
+    request.degrees.pipeline = 2;
+    request.chunks = 2;
+    request.schedule = sim::PipelineKind::interleaved;
+    request.recompute = true;
+    request.micro_batches = GENERATE(2, 4, 8);
+    request.recompute_blocks = GENERATE(0, 1, 5);
+    const std::int64_t sbh = std::int64_t{2048} * 6144;
+    const std::int64_t block = 10 * sbh + (24 * sbh + std::int64_t{5} * 64 * 2048 * 2048) / 8;
+    const std::int64_t logits = std::int64_t{2} * 2048 * (51200 / 8);
+    const std::int64_t again = request.recompute_blocks == 0 ? 12 : request.recompute_blocks;
+    const auto own = [&](std::int64_t number) { return number < again ? 2 * sbh : block; };
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
+    const sim::LayoutMemory memory = sim::layout_memory(model, request, rule);
+    std::int64_t now = 0;
+    std::int64_t most = 0;
+    const auto add = [&](std::int64_t more) { most = std::max(most, now += more); };
+    for (const sim::PipelinePass& pass :
+         sim::pipeline_passes(request.pipeline(), memory.stage_rank)) {
+        const std::int64_t ends = pass.stage == 3 ? logits : 0;
+        for (std::int64_t i = 0; pass.forward && i < 12; ++i) add(own(i));
+        add(pass.forward ? ends : -ends);
+        for (std::int64_t i = 12; !pass.forward && i-- > 0;) {
+            add(block - own(i));
+            add(-block);
+        }
+    }
+    CHECK(now == 0);
+    CHECK(memory.need.kept.raw() == most);
+}
+
 TEST_CASE("kept: by inner width, key and value heads, gate and flash attention", "[kept]") {
     sim::TransformerShape shape = shape_22b();
     const sim::LayoutRequest request = kept_request(1, 1);
