@@ -52,6 +52,22 @@ struct ServedRanks {
     std::string_view where;
 };
 
+// Each group that sums gradients of its own.
+bool all_can_play(const sim::Topology& topology, const sim::StepJob& job,
+                  policies::Collective algorithm) {
+    if (!job.layout) return true;
+    const policies::Layout& degrees = job.layout->degrees;
+    for (std::int32_t stage_rank = 0; stage_rank < degrees.pipeline; ++stage_rank) {
+        for (std::int32_t tensor = 0; tensor < degrees.tensor; ++tensor) {
+            const std::vector<sim::DeviceId> group =
+                job.layout->adders_of(job.workers, tensor, stage_rank);
+            const std::int32_t each = sim::workers_per_machine(topology, group);
+            if (!sim::refusal_of(algorithm, job.layout->adders(), each).empty()) return false;
+        }
+    }
+    return true;
+}
+
 // The grid that is searched, or the cheapest schedule, for what is added up; a ring where messages
 // are gathered alone.
 void choose_schedule(const ServedRanks& ranks, bool searched,
@@ -72,7 +88,10 @@ void choose_schedule(const ServedRanks& ranks, bool searched,
     } else if (cheapest) {
         const auto priced = sim::price_collectives(ranks.topology, ranks.workers, ranks.per_host,
                                                    added_up, ranks.where);
-        job.collective = priced.front().algorithm;
+        const auto cheapest_for_all = std::ranges::find_if(priced, [&](const auto& one) {
+            return all_can_play(ranks.topology, job, one.algorithm);
+        });
+        job.collective = cheapest_for_all->algorithm;
         entry.cheapest = true;
         entry.why = sim::reason_for(priced);
     }

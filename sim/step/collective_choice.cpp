@@ -60,8 +60,7 @@ std::vector<PricedCollective> price_collectives(const Topology& topology,
     for (const policies::Collective algorithm : candidates) {
         const auto ranks = static_cast<std::int32_t>(workers.size());
         if (!worth_a_try(algorithm, workers.size())) continue;
-        if (per_host == 0 && goes_by_machine(algorithm)) continue;
-        if (!kernels::schedule_refusal(algorithm, ranks, per_host).empty()) continue;
+        if (!refusal_of(algorithm, ranks, per_host).empty()) continue;
         ClusterNetwork network(topology, {}, routes);
         const PlacedCollective placed(network, algorithm, workers, per_host, where);
         placed.start(network, mean, Instant{});

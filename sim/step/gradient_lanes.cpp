@@ -104,9 +104,8 @@ NcclPlace place_alone(ClusterNetwork& network, const StepJob& job,
 
 policies::Collective all_reduce_of(const StepJob& job, std::int32_t ranks, std::int32_t per_host) {
     const bool of_experts = job.layout && ranks != job.layout->adders();
-    const bool fits = kernels::schedule_refusal(job.collective, ranks, per_host).empty() &&
-                      (per_host > 0 || !goes_by_machine(job.collective));
-    return of_experts && !fits ? policies::Collective::ring : job.collective;
+    const bool fits = !of_experts || refusal_of(job.collective, ranks, per_host).empty();
+    return fits ? job.collective : policies::Collective::ring;
 }
 
 PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,

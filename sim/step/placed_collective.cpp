@@ -127,14 +127,8 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
                                    const HostTransport* hosts) {
     const auto ranks = static_cast<std::int32_t>(workers.size());
     INVARIANT(ranks >= 2);
-    const std::string refusal = kernels::schedule_refusal(algorithm, ranks, per_host);
+    const std::string refusal = refusal_of(algorithm, ranks, per_host);
     if (!refusal.empty()) throw InputError(where, "", refusal);
-    if (per_host == 0 && goes_by_machine(algorithm)) {
-        throw InputError(
-            where, "",
-            fmt::format("{} needs as many workers on each machine",
-                        policies::collective_names()[static_cast<std::size_t>(algorithm)]));
-    }
     const Router router =
         hosts != nullptr ? network.router(workers, *hosts) : network.router(workers);
     const bool jitters = hosts != nullptr && hosts->jitter > Duration{};
@@ -292,6 +286,15 @@ bool goes_by_machine(policies::Collective algorithm) {
     return algorithm == policies::Collective::hierarchical ||
            algorithm == policies::Collective::binary_tree_star ||
            algorithm == policies::Collective::multi_binary_tree_star;
+}
+
+std::string refusal_of(policies::Collective algorithm, std::int32_t ranks, std::int32_t per_host) {
+    std::string refusal = kernels::schedule_refusal(algorithm, ranks, per_host);
+    if (refusal.empty() && per_host == 0 && goes_by_machine(algorithm)) {
+        refusal = fmt::format("{} needs as many workers on each machine",
+                              policies::collective_names()[static_cast<std::size_t>(algorithm)]);
+    }
+    return refusal;
 }
 
 std::optional<PhasedCollective> nvlink_rings(const Topology& topology,

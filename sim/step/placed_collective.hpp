@@ -146,6 +146,8 @@ struct PlacedTransfer {
 
 // Whether it is made of what happens inside machines and between them.
 bool goes_by_machine(policies::Collective algorithm);
+// Why so many workers cannot sum so, or empty; `per_host` are on each machine, 0: not as many.
+std::string refusal_of(policies::Collective algorithm, std::int32_t ranks, std::int32_t per_host);
 
 // The rings of a ring all-reduce over these workers, as one phase; empty if NVLink gives none: not
 // the same machines with as many workers each, or one machine's first workers are not joined.
