@@ -3,9 +3,12 @@
 // A gradient is copied from the device to the host and back, and where several travel together
 // through a buffer, too (LaunchRule); between ranks it goes
 // from socket to socket, over connections that carry less than the wire, and one thread of each
-// rank adds up half of what arrives in an all-reduce, a part after it has come. So a connection
-// moves 1/(1/connection + 1/(2 sum)), within a machine 1/(1/memory + 1/(2 sum)). Of what goes to a
-// parameter server and comes back, a thread of the server adds up half, too: what goes there.
+// rank adds up what arrives in the first half of an all-reduce, a part after it has come: half of
+// what passes in a ring, what goes up in a tree. So a connection of which a share is added up moves
+// 1/(1/connection + share/sum), within a machine 1/(1/memory + share/sum), and all that lead to a
+// rank together no more than its thread adds. Of a double_binary_tree half is added up, each
+// connection's by itself. Of what goes to a parameter server and comes back, a thread of the server
+// for each connection adds up half: what goes there.
 #pragma once
 
 #include <compare>
@@ -36,9 +39,9 @@ struct HostTransport {
 
     double device_s_per_byte() const { return 2 / device; }  // from the GPU and onto it again
     double buffer_s_per_byte() const { return 2 / buffer; }
-    // Of what passes between two ranks.
-    double rate(bool within_machine) const {
-        return 1 / (1 / (within_machine ? memory : connection) + 0.5 / sum);
+    // Of what passes between two ranks, of which such a share is added up.
+    double rate(bool within_machine, double added = 0.5) const {
+        return 1 / (1 / (within_machine ? memory : connection) + added / sum);
     }
     friend auto operator<=>(const HostTransport&, const HostTransport&) = default;
 };

@@ -29,6 +29,33 @@ std::shared_ptr<RandomStream> ClusterNetwork::draws_of(std::string_view job) {
         .first->second;
 }
 
+namespace {
+
+using RankPair = std::pair<std::int32_t, std::int32_t>;
+
+// Of what passes from rank to rank in an all-reduce, the share that is added up: what passes in the
+// first half of its rounds.
+std::map<RankPair, double> added_shares(const PhasedCollective& sums) {
+    std::int64_t all_rounds = 0;
+    for (const CollectivePhase& phase : sums.phases) all_rounds += phase.rounds;
+    std::map<RankPair, double> added;
+    std::map<RankPair, double> passed;
+    std::int64_t before = 0;
+    for (const CollectivePhase& phase : sums.phases) {
+        const std::int64_t adds = std::clamp<std::int64_t>(all_rounds - 2 * before, 0,
+                                                           2 * phase.rounds);  // half rounds
+        for (const TransferGraph::Edge& edge : phase.edges) {
+            passed[{edge.from, edge.to}] += phase.share * static_cast<double>(phase.rounds);
+            added[{edge.from, edge.to}] += phase.share * static_cast<double>(adds) / 2;
+        }
+        before += phase.rounds;
+    }
+    for (auto& [edge, share] : added) share /= passed.at(edge);
+    return added;
+}
+
+}  // namespace
+
 Router ClusterNetwork::router(std::span<const DeviceId> workers) {
     use_links();
     return [this, workers](std::int32_t from, std::int32_t to) {
@@ -41,14 +68,31 @@ Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTrans
     use_links();
     return [this, workers, &hosts](std::int32_t from, std::int32_t to) {
         return between_hosts(workers[static_cast<std::size_t>(from)],
-                             workers[static_cast<std::size_t>(to)], hosts);
+                             workers[static_cast<std::size_t>(to)], hosts, {});
+    };
+}
+
+Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTransport& hosts,
+                              const PhasedCollective& sums) {
+    use_links();
+    std::map<std::pair<std::int32_t, std::int32_t>, Adding> adding;
+    for (const auto& [edge, share] : added_shares(sums)) adding[edge] = {share, false};
+    std::map<std::int32_t, std::int32_t> connections;  // of a rank, on which it adds
+    for (const auto& [edge, one] : adding) connections[edge.second] += one.share > 0 ? 1 : 0;
+    for (auto& [edge, one] : adding) {
+        one.one_thread = one.share > 0 && connections[edge.second] > 1;
+    }
+    return [this, workers, &hosts, adding = std::move(adding)](std::int32_t from, std::int32_t to) {
+        return between_hosts(workers[static_cast<std::size_t>(from)],
+                             workers[static_cast<std::size_t>(to)], hosts, adding.at({from, to}));
     };
 }
 
 // The connection is a link that is nobody else's, in front of those from socket to socket.
 std::span<const LinkId> ClusterNetwork::between_hosts(DeviceId from, DeviceId to,
-                                                      const HostTransport& hosts) {
-    const auto [entry, is_new] = connections_.try_emplace({from, to, hosts});
+                                                      const HostTransport& hosts,
+                                                      const Adding& adding) {
+    const auto [entry, is_new] = connections_.try_emplace({from, to, hosts, adding});
     std::vector<LinkId>& links = entry->second;
     if (!is_new) return links;
     const DeviceId first = socket_of(topology_, routes(), from);
@@ -58,8 +102,15 @@ std::span<const LinkId> ClusterNetwork::between_hosts(DeviceId from, DeviceId to
     Duration once;
     for (const LinkId link : path) once += topology_.link(link).latency;
     const Duration waits = within ? Duration{} : 2 * std::int64_t{hosts.round_trips} * once;
-    links.push_back(flows_.add_link({BytesPerSecond::of(hosts.rate(within)), waits}));
+    links.push_back(flows_.add_link({BytesPerSecond::of(hosts.rate(within, adding.share)), waits}));
     links.insert(links.end(), path.begin(), path.end());
+    if (adding.one_thread) {
+        const auto [adder, is_first] = adders_.try_emplace({to, hosts, adding.share});
+        if (is_first) {
+            adder->second = flows_.add_link({BytesPerSecond::of(hosts.sum / adding.share), {}});
+        }
+        links.push_back(adder->second);
+    }
     return links;
 }
 
@@ -129,10 +180,10 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
     INVARIANT(ranks >= 2);
     const std::string refusal = refusal_of(algorithm, ranks, per_host);
     if (!refusal.empty()) throw InputError(where, "", refusal);
-    const Router router =
-        hosts != nullptr ? network.router(workers, *hosts) : network.router(workers);
     const bool jitters = hosts != nullptr && hosts->jitter > Duration{};
     if (algorithm == policies::Collective::double_binary_tree) {
+        const Router router =
+            hosts != nullptr ? network.router(workers, *hosts) : network.router(workers);
         if (jitters) {
             throw InputError(where, "",
                              "\"jitter\" is not for double_binary_tree: expected another "
@@ -156,6 +207,8 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
     }
     const PhasedCollective phases =
         rings ? *std::move(rings) : phased_all_reduce(algorithm, ranks, per_host);
+    const Router router =
+        hosts != nullptr ? network.router(workers, *hosts, phases) : network.router(workers);
     place(network, phases, router, {at_once, jitters}, [&] {
         const std::int32_t window = network.rule().window_chunks;
         // Who holds which part is more than one can follow among so many; rounds are not.

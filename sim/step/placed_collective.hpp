@@ -52,11 +52,20 @@ public:
     // From rank to rank of a job whose rank r runs on workers[r]. Throws InputError if there is no
     // path. The span of workers must outlive the router.
     Router router(std::span<const DeviceId> workers);
-    // The same through the hosts: a connection for each two ranks, which all collectives share.
+    // The same through the hosts: a connection for each two ranks, which all collectives share. Of
+    // what passes half is added up; or as in these phases of an all-reduce, by a thread a rank.
     Router router(std::span<const DeviceId> workers, const HostTransport& hosts);
+    Router router(std::span<const DeviceId> workers, const HostTransport& hosts,
+                  const PhasedCollective& sums);
 
 private:
-    std::span<const LinkId> between_hosts(DeviceId from, DeviceId to, const HostTransport& hosts);
+    struct Adding {
+        double share = 0.5;       // of what passes a connection
+        bool one_thread = false;  // for all connections of the rank
+        auto operator<=>(const Adding&) const = default;
+    };
+    std::span<const LinkId> between_hosts(DeviceId from, DeviceId to, const HostTransport& hosts,
+                                          const Adding& adding);
     void use_links();  // the topology's are added when something first asks for them
 
     const Topology& topology_;
@@ -68,7 +77,9 @@ private:
     FlowNetwork flows_;
     CollectiveRuns runs_;
     std::shared_ptr<Routes> routes_;
-    std::map<std::tuple<DeviceId, DeviceId, HostTransport>, std::vector<LinkId>> connections_;
+    std::map<std::tuple<DeviceId, DeviceId, HostTransport, Adding>, std::vector<LinkId>>
+        connections_;
+    std::map<std::tuple<DeviceId, HostTransport, double>, LinkId> adders_;  // by share
 };
 
 // An algorithm on the workers of a job. `ring` is as many rings at once as NVLink gives in a

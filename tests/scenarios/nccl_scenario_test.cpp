@@ -48,6 +48,46 @@ TEST_CASE("nccl scenario: a step waits for what NCCL takes", "[scenario]") {
     CHECK(step_s(slower) == Approx(step + 1e-3).epsilon(1e-6));
 }
 
+TEST_CASE("nccl scenario: the slowest machine's NICs carry the rings", "[scenario]") {
+    const auto step_of = [](const char* first, const char* second) {
+        const std::string zones = fmt::format(
+            R"({{"zones": [{{"machine": "p3.8xlarge", "count": 2, "links": {}}},
+                           {{"machine": "p3.8xlarge", "count": 2, "links": {}}}],
+                 "between_zones": {{"bandwidth": "1000 Gbit/s", "latency": "0 s"}}}})",
+            first, second);
+        const std::vector<ConfigOverride> set = {{"/cluster", zones, "--set"}};
+        return step_s(scenarios::step_scenario_from_text(in_one, "one.json", set));
+    };
+    const char* fast = R"({"bandwidth": "100 Gbit/s"})";
+    const char* slow = R"({"bandwidth": "10 Gbit/s"})";
+    const double slow_s = step_of(slow, slow);
+    CHECK(step_of(fast, slow) == Approx(slow_s).epsilon(1e-3));
+    CHECK(step_of(slow, fast) == Approx(slow_s).epsilon(1e-3));
+    CHECK(step_of(fast, fast) < 0.5 * slow_s);
+    const char* fabric = R"({"kind": "infiniband", "bandwidth": "25 Gbit/s"})";
+    const char* cloud = R"({"kind": "cloud_tcp", "bandwidth": "25 Gbit/s"})";
+    CHECK(step_of(fabric, cloud) == Approx(step_of(cloud, fabric)).epsilon(1e-6));
+}
+
+// Uplinks as fast as a leaf's NICs let everything through.
+TEST_CASE("nccl scenario: unequal machines fill no switch that equal ones do not", "[scenario]") {
+    const auto step_of = [](const char* machine, int workers, const char* network) {
+        const std::vector<ConfigOverride> set = {
+            {"/cluster",
+             fmt::format(R"({{"machine": "{}", "count": 2, "network": {}}})", machine, network),
+             "--set"},
+            {"/job/workers", fmt::format("{}", workers), "--set"}};
+        return step_s(scenarios::step_scenario_from_text(in_one, "one.json", set));
+    };
+    for (const auto& [machine, most] : {std::pair("p3.8xlarge", 8), {"p3dn.24xlarge", 16}}) {
+        for (int workers = most; workers > most / 2; --workers) {
+            CAPTURE(machine, workers);
+            CHECK(step_of(machine, workers, R"({"kind": "leaf_spine", "machines_per_leaf": 1})") ==
+                  Approx(step_of(machine, workers, R"({"kind": "single_switch"})")).epsilon(0.01));
+        }
+    }
+}
+
 TEST_CASE("nccl scenario: it says what is picked, and with which rates", "[scenario]") {
     const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(text, "n.json");
     const std::string& why = scenario.jobs.front().why;

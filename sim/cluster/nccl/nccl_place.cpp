@@ -114,8 +114,10 @@ bool shares_a_switch(const Topology& topology, DeviceId gpu) {
     });
 }
 
-// Of the network's links, those that are no NIC's: what each lets through, for each of its edges.
-double least_of_switches(const Topology& topology, Routes& routes, const MachineRanks& groups) {
+// Of the network's links, those that are no NIC's: what each lets through, for each of its edges,
+// of which `each` lead from a machine to the next one.
+double least_of_switches(const Topology& topology, Routes& routes, const MachineRanks& groups,
+                         std::size_t each) {
     const auto joins_switches = [&](const Link& link) {
         const auto is_nic = [&](DeviceId id) {
             return topology.device(id).kind == DeviceKind::nic;
@@ -127,8 +129,8 @@ double least_of_switches(const Topology& topology, Routes& routes, const Machine
     std::vector<std::int64_t> crossed(topology.links().size());
     for (std::size_t g = 0; g < groups.size(); ++g) {
         const auto next = groups[(g + 1) % groups.size()];
-        for (std::size_t i = 0; i < groups[g].size(); ++i) {
-            for (const LinkId link : routes.route(groups[g][i], next[i % next.size()])) {
+        for (std::size_t i = 0; i < each; ++i) {
+            for (const LinkId link : routes.route(groups[g][i], next[i])) {
                 ++crossed[index_of_link(link)];
             }
         }
@@ -201,7 +203,7 @@ NcclDistance distance_of(const NcclPlace& place, std::size_t machines, const Far
 
 // What NCCL's constants and its plugin's latency have is a hop; what the way is longer is distance.
 void place_hops(NcclPlace& place, const Topology& topology, Routes& routes,
-                const MachineRanks& groups, const NicReach& reach) {
+                const MachineRanks& groups, double plugin_us) {
     const auto hop_us = [&](std::size_t from, std::size_t to) {
         return to_seconds(routes.latency(groups[from].front(), groups[to].front())) * 1e6;
     };
@@ -210,7 +212,7 @@ void place_hops(NcclPlace& place, const Topology& topology, Routes& routes,
         const Link& link = topology.link(id);
         if (link.kind != LinkKind::network) inside_us += to_seconds(link.latency) * 1e6;
     }
-    const double usual_us = std::max(known_hop_us, inside_us + reach.latency_us);
+    const double usual_us = std::max(known_hop_us, inside_us + plugin_us);
     double longest_us = 0;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         longest_us = std::max(longest_us, hop_us(g, (g + 1) % groups.size()));
@@ -222,42 +224,73 @@ void place_hops(NcclPlace& place, const Topology& topology, Routes& routes,
     });
 }
 
-void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
-                   const MachineRanks& groups, const Machine& machine) {
-    const DeviceId worker = groups.front().front();
+// The NICs of one machine.
+struct MachineNics {
+    double rate = 0;     // line rate of those that are used, all together, behind PCIe
+    double reached = 0;  // of it, by large messages
+    const NicReach* reach = nullptr;
+};
+// `used` of them, by ranks one of which sends to a rank `far` away.
+MachineNics nics_of(const Topology& topology, Routes& routes, DeviceId worker, DeviceId far,
+                    std::size_t used) {
     const MachineId id = topology.device(worker).machine;
-    const std::vector<DeviceId> nics = topology.devices_of(DeviceKind::nic, id);
-    const std::size_t gpus = topology.devices_of(DeviceKind::gpu, id).size();
-    const std::size_t each = std::ranges::min(groups, {}, &MachineRanks::value_type::size).size();
-    // Shared evenly by the GPUs, one at least.
-    const std::size_t used = std::max<std::size_t>(1, nics.size() * each / gpus);
     double nic = BytesPerSecond::max().raw();
-    for (const DeviceId device : nics) {
+    for (const DeviceId device : topology.devices_of(DeviceKind::nic, id)) {
         for (const LinkId number : topology.links_from(device)) {
             const Link& link = topology.link(number);
             if (link.kind == LinkKind::network) nic = std::min(nic, link.bandwidth.raw());
         }
     }
-    const NicReach& reach = nic_reach(machine.nics);
-    place.between_share = topology.share(LinkKind::network).value_or(reach.share);
-    const double slots = least_of_pcie(topology, routes, worker, groups[1].front());
-    const double all = std::min(
-        static_cast<double>(used) * line_rate(topology, LinkKind::network, nic),
-        static_cast<double>(each) *
-            line_rate(topology, LinkKind::network, least_of_switches(topology, routes, groups)));
+    const NicReach& reach = nic_reach(topology.machine(id).nics);
+    const double share = topology.share(LinkKind::network).value_or(reach.share);
+    const double wires = static_cast<double>(used) * line_rate(topology, LinkKind::network, nic);
+    const double slots =
+        static_cast<double>(used) * least_of_pcie(topology, routes, worker, far) / share;
     // Data sheets and NCCL's constants agree in three digits, where slots and NICs were made for
     // each other.
-    const double behind_slots = static_cast<double>(used) * slots / place.between_share;
-    place.between = BytesPerSecond::of(behind_slots < 0.999 * all ? behind_slots : all);
+    const double rate = slots < 0.999 * wires ? slots : wires;
+    return {rate, rate * share, &reach};
+}
+
+// Machines may have NICs of several kinds: rings are as fast as the slowest.
+void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
+                   const MachineRanks& groups) {
+    const DeviceId first = groups.front().front();
+    const MachineId id = topology.device(first).machine;
+    const std::size_t gpus = topology.devices_of(DeviceKind::gpu, id).size();
+    const std::size_t nics = topology.devices_of(DeviceKind::nic, id).size();
+    const std::size_t each = std::ranges::min(groups, {}, &MachineRanks::value_type::size).size();
+    // Shared evenly by the GPUs, one at least.
+    const std::size_t used = std::max<std::size_t>(1, nics * each / gpus);
+    MachineNics slowest;
+    double latency_us = 0;
+    bool all_nvls_tree = true;
+    bool all_sum = true;
+    bool all_ll128 = true;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const DeviceId far = groups[(g + 1) % groups.size()].front();
+        const MachineNics here = nics_of(topology, routes, groups[g].front(), far, used);
+        if (slowest.reach == nullptr || here.reached < slowest.reached) slowest = here;
+        latency_us = std::max(latency_us, here.reach->latency_us);
+        all_nvls_tree = all_nvls_tree && here.reach->nvls_tree;
+        all_sum = all_sum && here.reach->sums;
+        all_ll128 = all_ll128 && here.reach->ll128;
+    }
+    place.between_share = topology.share(LinkKind::network).value_or(slowest.reach->share);
+    const double switches =
+        static_cast<double>(each) *
+        line_rate(topology, LinkKind::network, least_of_switches(topology, routes, groups, each));
+    place.between = BytesPerSecond::of(std::min(slowest.rate, switches));
     place.channels = static_cast<std::int32_t>(used);
-    place.nvls = place.nvls && reach.nvls_tree;
-    place.sums = reach.sums;
-    place.ll128 = reach.ll128 && place.generation >= NcclGeneration::volta && place.nvlink &&
-                  shares_a_switch(topology, worker);
-    place_hops(place, topology, routes, groups, reach);
-    place.reach += fmt::format("{}{} at {:.3g} ({})", place.reach.empty() ? "" : ", ", reach.name,
-                               place.between_share,
-                               topology.share(LinkKind::network) ? "efficiency" : reach.source);
+    place.nvls = place.nvls && all_nvls_tree;
+    place.sums = all_sum;
+    place.ll128 = all_ll128 && place.generation >= NcclGeneration::volta && place.nvlink &&
+                  shares_a_switch(topology, first);
+    place_hops(place, topology, routes, groups, latency_us);
+    place.reach +=
+        fmt::format("{}{} at {:.3g} ({})", place.reach.empty() ? "" : ", ", slowest.reach->name,
+                    place.between_share,
+                    topology.share(LinkKind::network) ? "efficiency" : slowest.reach->source);
 }
 
 }  // namespace
@@ -288,7 +321,7 @@ NcclPlace nccl_place(const Topology& topology, Routes& routes, std::span<const D
     place.generation = generation_of_gpu(machine.gpu)->generation;
     place.amd = machine.amd;
     place_inside(place, topology, largest, machine);
-    if (groups.size() > 1) place_between(place, topology, routes, groups, machine);
+    if (groups.size() > 1) place_between(place, topology, routes, groups);
     return place;
 }
 

@@ -18,12 +18,12 @@ namespace {
 constexpr Bytes size = mebibytes(64);
 
 double ring_seconds(const sim::Topology& topology, const sim::HostTransport& hosts,
-                    std::int64_t at_once = 1) {
+                    std::int64_t at_once = 1,
+                    policies::Collective algorithm = policies::Collective::ring) {
     sim::ClusterNetwork network(topology);
     const auto workers = topology.workers();
     const std::int32_t each = sim::workers_per_machine(topology, workers);
-    const sim::PlacedCollective placed(network, policies::Collective::ring, workers, each, "test",
-                                       at_once, &hosts);
+    const sim::PlacedCollective placed(network, algorithm, workers, each, "test", at_once, &hosts);
     for (std::int64_t i = 0; i < at_once; ++i) placed.start(network, size, Instant{});
     Instant last;
     while (const auto event = network.runs().run_until(Instant::never())) last = event->at;
@@ -112,6 +112,28 @@ TEST_CASE("host transport: within a machine it goes from memory to memory", "[st
     sim::HostTransport hosts;
     hosts.memory = 2e9;
     CHECK(ring_seconds(topology, hosts) == Approx(six_rounds(hosts.rate(true), 0)).epsilon(0.001));
+}
+
+// Sixteen ranks of a machine; adding is all that takes time.
+TEST_CASE("host transport: one thread of a rank adds up what all its connections bring", "[step]") {
+    const sim::Topology topology = sim::build_cluster("dgx2", 1);
+    sim::HostTransport hosts;
+    hosts.sum = 1e8;
+    hosts.memory = 1e12;
+    const double whole_s = static_cast<double>(size.raw()) / hosts.sum;
+    const auto takes = [&](policies::Collective algorithm) {
+        return ring_seconds(topology, hosts, 1, algorithm) / whole_s;
+    };
+    CHECK(takes(policies::Collective::star) == Approx(15).epsilon(0.01));
+    CHECK(takes(policies::Collective::binary_tree_star) == Approx(15).epsilon(0.01));
+    CHECK(takes(policies::Collective::ring) == Approx(15.0 / 16).epsilon(0.01));
+    CHECK(takes(policies::Collective::clique) == Approx(15.0 / 16).epsilon(0.01));
+    CHECK(takes(policies::Collective::halving_doubling) == Approx(15.0 / 16).epsilon(0.01));
+    // Four levels, two children each, one after the other.
+    CHECK(takes(policies::Collective::binary_tree) >= 2 * 3);
+    // Two at once take twice as long.
+    CHECK(ring_seconds(topology, hosts, 2, policies::Collective::star) / whole_s ==
+          Approx(30).epsilon(0.01));
 }
 
 TEST_CASE("host transport: copies come before each message", "[step]") {
