@@ -133,11 +133,11 @@ private:
         return topology_.add_device(DeviceKind::network_switch, no_machine, std::move(name));
     }
     void cable(DeviceId a, DeviceId b, BytesPerSecond rate) {
+        // A machine alone may come without its NICs' rate.
+        if (rate == BytesPerSecond{} && count() == 1) return;
         topology_.connect(a, b, LinkKind::network, 1, rate, link_latency_);
     }
     void attach(const AddedMachine& machine, DeviceId to) {
-        // A machine alone may come without its NICs' rate.
-        if (nic_rate_ == BytesPerSecond{} && count() == 1) return;
         for (const DeviceId nic : machine.nics) cable(nic, to, nic_rate_);
     }
 

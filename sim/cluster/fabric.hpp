@@ -4,8 +4,8 @@
 // kinds of network promise:
 //   single_switch  every NIC on one switch
 //   leaf_spine     `machines_per_leaf` machines on a leaf (their rack); each leaf has one link to
-//                  each of `spines` switches, together what its NICs bring divided by
-//                  `oversubscription`
+//                  each of `spines` switches, together what the NICs of a full leaf bring divided
+//                  by `oversubscription`
 //   fat_tree       k-ary fat tree (Al-Fares et al., SIGCOMM 2008) of the smallest even k whose k³/4
 //                  places hold the machines; every link inside as fast as one machine's NICs
 //   ring, torus    a router a machine, joined to its neighbours at the rate of the machine's NICs;

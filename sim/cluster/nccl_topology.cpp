@@ -49,6 +49,7 @@ public:
         const pugi::xml_node root = file.root();
         machine_ = topology_.add_machine({"machine0", {}, 0, {}});
         if (root.name() != std::string_view("system")) refuse(root, "expected <system>");
+        fastest_mbit_ = fastest_nic(root);
         for (const pugi::xml_node child : root.children()) {
             require(child, {"cpu"});
             add_cpu(child);
@@ -58,7 +59,7 @@ public:
         if (gpus_.empty()) refuse(root, "expected at least one <gpu>");
         Machine& machine = topology_.machine_to_describe(machine_);
         machine.gpu = gpu_of_capability(gpus_.front().capability);
-        machine.nic_gbit_per_s = nic_gbit_per_s_;
+        machine.nic_gbit_per_s = static_cast<double>(fastest_mbit_) / 1e3;
         machine.amd = amd_;
     }
 
@@ -181,13 +182,27 @@ private:
         for (const pugi::xml_node child : gpu.children()) require(child, {"nvlink", "c2c"});
     }
 
-    void add_nic(pugi::xml_node nic, DeviceId parent, BytesPerSecond rate) {
+    // Mbit/s, of all ports of the card together; the network that they belong to is not in the
+    // file.
+    std::int64_t speed_of(pugi::xml_node nic) const {
+        std::int64_t mbit = 0;
         for (const pugi::xml_node net : nic.children()) {
             require(net, {"net"});
-            // Mbit/s; the network that it belongs to is not in the file.
-            const std::int64_t mbit = number(net, "speed", 1, 100'000'000, 10'000);
-            nic_gbit_per_s_ = std::max(nic_gbit_per_s_, static_cast<double>(mbit) / 1e3);
+            mbit += number(net, "speed", 1, 100'000'000, 10'000);
         }
+        return mbit;
+    }
+    std::int64_t fastest_nic(pugi::xml_node element) const {
+        if (element.name() == std::string_view("nic")) return speed_of(element);
+        std::int64_t fastest = 0;
+        for (const pugi::xml_node child : element.children()) {
+            fastest = std::max(fastest, fastest_nic(child));
+        }
+        return fastest;
+    }
+
+    void add_nic(pugi::xml_node nic, DeviceId parent, BytesPerSecond rate) {
+        if (speed_of(nic) < fastest_mbit_) return;
         if (nics_ == nics_max) refuse(nic, fmt::format("more than {} <nic>", nics_max));
         const DeviceId id =
             topology_.add_device(DeviceKind::nic, machine_, fmt::format("nic{}", nics_++));
@@ -257,7 +272,7 @@ private:
     std::optional<DeviceId> plane_;
     std::size_t bridges_ = 0;
     std::size_t nics_ = 0;
-    double nic_gbit_per_s_ = 0;
+    std::int64_t fastest_mbit_ = 0;
     bool amd_ = false;
 };
 

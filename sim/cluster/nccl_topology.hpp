@@ -5,7 +5,9 @@
 // link_width; where both are missing or empty, as in many virtual machines, generation 3 x16, which
 // is what NCCL assumes. NVLinks get the line rate of the GPU's compute capability; nvlink targets
 // are GPUs, switches (class 0x0680, all of them one plane) or the GPU's own socket (POWER). Sockets
-// are joined pairwise at the rate of their vendor's machines in machines/tables.hpp. Elements that
+// are joined pairwise at the rate of their vendor's machines in machines/tables.hpp. The ports
+// (<net>) of a <nic> are one link of their speeds' sum; NICs slower than the fastest, which NCCL
+// does without, are left out. Elements that
 // NCCL does not write are refused; attributes that are not needed are not looked at.
 #pragma once
 

@@ -94,12 +94,26 @@ struct Routes::State {
         return before;
     }
 
+    // Says which device it is, whatever else the network has.
+    std::uint64_t own_of(DeviceId id) const {
+        const Device& device = topology.device(id);
+        if (device.machine != no_machine) {
+            const std::uint64_t within =
+                std::uint64_t{static_cast<std::uint8_t>(device.kind)} << 24 | device.index;
+            return std::uint64_t{ukemi::index_of(device.machine)} << 32 | within;
+        }
+        std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+        for (const char letter : device.name) {
+            hash = (hash ^ static_cast<std::uint8_t>(letter)) * 0x100000001b3U;
+        }
+        return hash;
+    }
+
     std::vector<LinkId> walk(DeviceId from, DeviceId to, std::uint64_t flow) {
         RouteCosts::Target target = costs.target(ukemi::index_of(to));
         std::uint32_t at = ukemi::index_of(from);
         expect_way(from, target);
-        const std::uint64_t seed = mixed(
-            mixed(std::uint64_t{ukemi::index_of(from)} << 32 | ukemi::index_of(to)) ^ mixed(flow));
+        const std::uint64_t seed = mixed(mixed(mixed(own_of(from)) ^ own_of(to)) ^ mixed(flow));
         std::vector<LinkId> path;
         std::vector<RouteCosts::Step> best;
         std::uint64_t ways = 1;  // among which turns have chosen in the machine that the path is in
@@ -107,7 +121,12 @@ struct Routes::State {
             costs.best_steps(at, target, best);
             INVARIANT(!best.empty());
             const auto turn = turn_of_gpu(from, to, best);
-            const std::uint64_t choice = turn ? (*turn + flow) / ways : mixed(seed ^ at);
+            std::uint64_t choice = 0;
+            if (turn) {
+                choice = (*turn + flow) / ways;
+            } else if (best.size() > 1) {
+                choice = mixed(seed ^ own_of(static_cast<DeviceId>(at)));
+            }
             const RouteCosts::Step& chosen = best[choice % best.size()];
             path.push_back(chosen.link);
             at = chosen.to;

@@ -61,6 +61,41 @@ TEST_CASE("imports: a DGX-1 read from either form has the rings of the preset", 
     CHECK(routes.route(gpus[0], gpus[3]).size() == 1);
 }
 
+TEST_CASE("imports: ports of a card are one NIC, and slow NICs are left out", "[imports]") {
+    const std::string one = dgx1_xml();
+    const auto rate_of = [](const std::string& text) {
+        return sim::parse_nccl_topology(text, "dump.xml").machines().front().nic_gbit_per_s;
+    };
+    CHECK(rate_of(one) == 100);
+    std::string two_ports;
+    for (std::size_t at = 0; at < one.size();) {
+        const std::size_t end = one.find("</nic>", at);
+        two_ports += one.substr(at, end - at);
+        if (end == std::string::npos) break;
+        two_ports += "<net name=\"second\" speed=\"100000\" port=\"2\"/></nic>";
+        at = end + 6;
+    }
+    CHECK(rate_of(two_ports) == 200);
+    std::string mixed = one;
+    mixed.replace(mixed.find("speed=\"100000\""), 14, "speed=\"25000\"");
+    CHECK(rate_of(mixed) == 100);
+    CHECK(sim::parse_nccl_topology(mixed, "m.xml").devices_of(sim::DeviceKind::nic).size() == 3);
+}
+
+TEST_CASE("imports: a machine alone needs no rate of its NICs, whatever the network", "[imports]") {
+    for (const char* kind : {"single_switch", "leaf_spine", "fat_tree", "ring", "rails"}) {
+        CAPTURE(kind);
+        const auto named = std::ranges::find(sim::fabric_names, kind);
+        sim::FabricSpec fabric;
+        fabric.kind = static_cast<sim::FabricKind>(named - sim::fabric_names.begin());
+        sim::ClusterSpec spec;
+        spec.zones.push_back({"topo.txt", 1, fabric,
+                              std::make_shared<const sim::Topology>(
+                                  sim::parse_smi_topology(dgx1_smi(), "topo.txt"))});
+        CHECK(sim::build_cluster(spec).workers().size() == 8);
+    }
+}
+
 TEST_CASE("imports: NVSwitch links of NCCL's dump are one plane", "[imports]") {
     const sim::Topology topology = sim::parse_nccl_topology(nvswitch_xml(8), "dump.xml");
     CHECK(topology.devices_of(sim::DeviceKind::nvswitch).size() == 1);

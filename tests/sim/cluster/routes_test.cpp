@@ -85,6 +85,34 @@ sim::ClusterSpec spec_of(sim::FabricKind kind, std::string_view machine, std::ui
 
 }  // namespace
 
+// Which of several ways is taken depends on its ends, and not on who else is there.
+TEST_CASE("routes: machines beside them change no ways", "[routes]") {
+    const auto ways = [](std::uint32_t machines, const char* machine) {
+        sim::FabricSpec fabric;
+        fabric.kind = sim::FabricKind::leaf_spine;
+        fabric.machines_per_leaf = 2;
+        fabric.spines = 4;
+        sim::ClusterSpec spec;
+        spec.zones.push_back({machine, machines, fabric});
+        const sim::Topology topology = sim::build_cluster(spec);
+        sim::Routes routes(topology);
+        std::string all;
+        for (const sim::DeviceKind kind : {sim::DeviceKind::gpu, sim::DeviceKind::cpu}) {
+            for (const sim::DeviceId from : topology.devices_of(kind, sim::MachineId{0})) {
+                for (const sim::DeviceId to : topology.devices_of(kind, sim::MachineId{3})) {
+                    for (const sim::LinkId link : routes.route(from, to)) {
+                        all += topology.full_name(topology.link(link).to) + " ";
+                    }
+                }
+            }
+        }
+        return all;
+    };
+    for (const char* machine : {"dgx_a100", "p3.8xlarge"}) {
+        CHECK(ways(4, machine) == ways(9, machine));
+    }
+}
+
 TEST_CASE("routes: no way is cheaper than the one that is taken", "[routes][property]") {
     const auto kind = GENERATE(sim::FabricKind::single_switch, sim::FabricKind::leaf_spine,
                                sim::FabricKind::fat_tree, sim::FabricKind::ring,
