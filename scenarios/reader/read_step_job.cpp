@@ -244,16 +244,13 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
     entry.alone_s = alone_in_layout_s(job, request);
     std::vector<Bytes> sizes(static_cast<std::size_t>(request.degrees.pipeline));
     std::vector<std::int64_t> counts(sizes.size());
-    for (std::size_t stage = 0; stage < job.layout->stages.size(); ++stage) {
-        const sim::StageWork& work = job.layout->stages[stage];
-        if (stage * static_cast<std::size_t>(request.pipeline().copies()) >=
-            job.layout->stages.size()) {
-            break;  // the same stages once more
-        }
+    std::int32_t stage = 0;
+    for (const sim::StageWork& work : job.layout->stages) {
+        const auto rank = static_cast<std::size_t>(request.pipeline().worker_of(stage++));
         for (const auto& buckets : {work.buckets, work.expert_buckets}) {
             for (const sim::GradientBucket& bucket : buckets) {
-                sizes[stage % sizes.size()] += bucket.bytes;
-                ++counts[stage % sizes.size()];
+                sizes[rank] += bucket.bytes;
+                ++counts[rank];
             }
         }
     }
@@ -388,11 +385,18 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     entry.request.micro_batches = job.accumulation;
     entry.request.batch = job.batch;
     entry.request.value_bytes = sim::value_bytes(memory.precision);
+    if (entry.request.shard == sim::Shard::parameters && config.has("buckets")) {
+        config.fail("buckets",
+                    "expected none where parameters are divided (\"shard\": \"parameters\"), "
+                    "whose gradients go unit by unit");
+    }
     entry.request.buckets = read_buckets(config, defaults.buckets);
     sim::expect_countable(sim::memory_need(model, job.batch, memory.rule), model, job.batch,
                           config.place_of("batch"));
     if (!entry.request.is_plain()) {
-        job.layout = sim::make_layout(model, entry.request, config.place_of("layout"));
+        const bool by_norm = entry.request.synchronised_norm && !config.has("layout");
+        job.layout = sim::make_layout(model, entry.request,
+                                      config.place_of(by_norm ? "batch_norm" : "layout"));
     }
     const std::vector<double> layers_ready =
         read_pass_times(config, topology, check, model, memory, entry);

@@ -72,6 +72,11 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
         config->one_of("schedule", sim::pipeline_kind_names, "one_forward_one_backward");
     request.schedule = static_cast<sim::PipelineKind>(
         std::ranges::find(sim::pipeline_kind_names, schedule) - sim::pipeline_kind_names.begin());
+    // Of one stage these schedules are alike.
+    if (pipeline == 1 && (request.schedule == sim::PipelineKind::gpipe ||
+                          request.schedule == sim::PipelineKind::zero_bubble)) {
+        request.schedule = sim::PipelineKind::one_forward_one_backward;
+    }
     request.chunks = static_cast<std::int32_t>(config->integer("chunks", 1, 1024, 1));
     read_recompute(*config, request);
     request.sequence_parallel = config->flag("sequence_parallel", false);

@@ -80,9 +80,12 @@ NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
 RunId NcclRun::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
     const Bytes buffer = buffer_of(place_, collective_, bytes);
     const NcclChoice choice = nccl_choice(place_, buffer, collective_);
-    const double seconds = nccl_seconds(place_, choice, buffer, collective_);
-    const double moved = std::max(0.0, seconds - latency_s_) * rate_;
-    return network.runs().start(plan_, Bytes::of(round_nearest(moved)), at);
+    const double whole_s = nccl_seconds(place_, choice, buffer, collective_);
+    // The flow's own latency is part of what comes before the bytes.
+    const double start_s = nccl_start_seconds(place_, choice, buffer, collective_);
+    const double waits_s = std::max(0.0, start_s - latency_s_);
+    const double moved = std::max(0.0, whole_s - waits_s - latency_s_) * rate_;
+    return network.runs().start(plan_, Bytes::of(round_nearest(moved)), at + seconds(waits_s));
 }
 
 std::string words_of(const NcclPlace& place, NcclCollective collective,

@@ -3,8 +3,9 @@
 //
 // On an idle network it takes nccl_seconds(). What it moves is one flow, coupled over the edges of
 // NCCL's rings: as many rings inside a machine as NVLink gives, between machines one for each NIC.
-// Its bytes are those that take that long at the flow's own rate; so a link that gives the flow
-// half of this rate makes it take twice as long.
+// Its bytes are those that take as long as NCCL moves some, at the flow's own rate; so a link that
+// gives the flow half of this rate makes that take twice as long. Before, while it starts, nothing
+// is on the links.
 #pragma once
 
 #include <cstdint>

@@ -94,6 +94,55 @@ TEST_CASE("same steps: on GPUs of several kinds a layout's blocks are as long as
     }
 }
 
+// Forward or backward first is all that schedules differ in.
+TEST_CASE("same steps: without stages all schedules are one", "[same_steps]") {
+    const auto read = [](const char* layout) {
+        const std::string more =
+            fmt::format(R"("batch": 1, "accumulation": 8, "layout": {})", layout);
+        return scenarios::step_scenario_from_text(transformer_text(1024, 4, more.c_str()),
+                                                  "same.json");
+    };
+    for (const char* shard : {"none", "optimiser", "gradients"}) {
+        const auto layout = [&](const char* schedule) {
+            return read(
+                fmt::format(R"({{"shard": "{}", "schedule": "{}"}})", shard, schedule).c_str());
+        };
+        const scenarios::StepScenario usual = layout("one_forward_one_backward");
+        for (const char* schedule : {"gpipe", "zero_bubble"}) {
+            CAPTURE(shard, schedule);
+            const scenarios::StepScenario other = layout(schedule);
+            CHECK(other.jobs.front().memory.need.total() == usual.jobs.front().memory.need.total());
+            CHECK(step_s(other) == step_s(usual));
+        }
+    }
+}
+
+TEST_CASE("same steps: of a two-way pipeline all gradients that a worker sums are told",
+          "[same_steps]") {
+    const auto entry_of = [](const char* schedule) {
+        const std::string more = fmt::format(
+            R"("batch": 1, "accumulation": 8, "layout": {{"pipeline": 2, "schedule": "{}"}})",
+            schedule);
+        return scenarios::step_scenario_from_text(transformer_text(1024, 8, more.c_str()),
+                                                  "same.json")
+            .jobs.front();
+    };
+    for (const char* schedule : {"dual_pipe", "one_forward_one_backward"}) {
+        const scenarios::StepJobEntry entry = entry_of(schedule);
+        CHECK(entry.gradient == entry.memory.need.gradients);
+    }
+}
+
+TEST_CASE("same steps: where parameters are divided there are no buckets to choose",
+          "[same_steps]") {
+    const char* more =
+        R"("batch": 1, "buckets": {"rule": "one"}, "layout": {"shard": "parameters"})";
+    CHECK_THROWS_WITH(
+        scenarios::step_scenario_from_text(transformer_text(1024, 4, more), "same.json"),
+        Catch::StartsWith(
+            "same.json: at /job/buckets: expected none where parameters are divided"));
+}
+
 TEST_CASE("same steps: a validation is a forward pass, with a layout and without", "[same_steps]") {
     const auto validation_s = [](const char* more) {
         const std::string text = transformer_text(

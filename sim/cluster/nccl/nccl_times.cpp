@@ -84,13 +84,19 @@ double distance_us(const NcclDistance& distance, NcclAlgorithm algorithm,
 
 }  // namespace
 
+double nccl_start_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
+                          NcclCollective collective, const NcclNumbers& numbers) {
+    const double us = numbers.launch_us + nccl_latency_us(place, choice, bytes, collective) +
+                      distance_us(place.distance, choice.algorithm, collective);
+    return us / 1e6;
+}
+
 double nccl_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
                     NcclCollective collective, const NcclNumbers& numbers) {
     const Rates rates{place.inside_share * place.inside.raw() / 1e9,
                       place.between_share * place.between.raw() / 1e9};
     const double kilobytes = static_cast<double>(bytes.raw()) / 1e3;
-    double us = numbers.launch_us + nccl_latency_us(place, choice, bytes, collective) +
-                distance_us(place.distance, choice.algorithm, collective);
+    double us = 1e6 * nccl_start_seconds(place, choice, bytes, collective, numbers);
     switch (choice.algorithm) {
         case NcclAlgorithm::ring:
             us += ring_us(place, choice, rates, kilobytes, collective, numbers);

@@ -22,6 +22,11 @@ struct NcclNumbers {
     double nvls_fill = 0.5;
 };
 
+// Before bytes move, so that no link carries any: the launch, protocols' latencies, distance.
+double nccl_start_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
+                          NcclCollective collective = NcclCollective::all_reduce,
+                          const NcclNumbers& numbers = {});
+// All of it.
 double nccl_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
                     NcclCollective collective = NcclCollective::all_reduce,
                     const NcclNumbers& numbers = {});

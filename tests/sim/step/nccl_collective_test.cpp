@@ -146,19 +146,27 @@ TEST_CASE("nccl collective: of many ranks alone it takes what it takes on links"
     CHECK(steps(0).steps[0].parts.sending == alone.steps[0].parts.sending);
 }
 
-TEST_CASE("nccl collective: two on the same links take twice as long", "[nccl_collective]") {
+// While they start, nothing is on the links.
+TEST_CASE("nccl collective: two on the same links move bytes twice as long", "[nccl_collective]") {
     const sim::Topology topology = sim::build_cluster("dgx_a100", 2);
-    sim::ClusterNetwork network(topology);
     const auto workers = topology.workers();
-    const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, workers, "test");
-    const Bytes size = mebibytes(1024);
-    placed.start(network, size, Instant{});
-    placed.start(network, size, Instant{});
-    network.runs().run_until(Instant::never());
-    const auto last = network.runs().run_until(Instant::never());
-    REQUIRE(last);
-    CHECK(to_seconds(last->at.since_start()) ==
-          Approx(2 * priced("dgx_a100", 2, size)).epsilon(0.001));
+    sim::Routes routes(topology);
+    const sim::NcclPlace place = sim::nccl_place(topology, routes, workers, "test");
+    for (const Bytes size : {bytes(4), bytes(100'000), mebibytes(25), mebibytes(1024)}) {
+        CAPTURE(size.raw());
+        sim::ClusterNetwork network(topology);
+        const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, workers,
+                                           "test");
+        placed.start(network, size, Instant{});
+        placed.start(network, size, Instant{});
+        network.runs().run_until(Instant::never());
+        const auto last = network.runs().run_until(Instant::never());
+        REQUIRE(last);
+        const sim::NcclChoice choice = sim::nccl_choice(place, size);
+        const double start_s = sim::nccl_start_seconds(place, choice, size);
+        const double moving_s = sim::nccl_seconds(place, choice, size) - start_s;
+        CHECK(to_seconds(last->at.since_start()) == Approx(start_s + 2 * moving_s).epsilon(1e-4));
+    }
 }
 
 TEST_CASE("nccl collective: gathers count the parts of all ranks", "[nccl_collective]") {
