@@ -56,9 +56,11 @@ std::string fit(ConfigReader& config, sim::LinkKind kind, sim::Topology& topolog
     const auto tables = traces::read_nccl_tests(file);
     const auto table =
         std::ranges::find(tables, "all_reduce", &traces::CollectiveTable::collective);
-    if (table == tables.end()) {
-        config.fail("nccl_tests",
-                    fmt::format("{}: expected a table of all_reduce", given.string()));
+    const auto count =
+        std::ranges::count(tables, "all_reduce", &traces::CollectiveTable::collective);
+    if (count != 1) {
+        config.fail("nccl_tests", fmt::format("{}: expected one table of all_reduce, found {}",
+                                              given.string(), count));
     }
     const bool between = kind == sim::LinkKind::network;
     if (between != (table->nodes > 1)) {
@@ -70,6 +72,7 @@ std::string fit(ConfigReader& config, sim::LinkKind kind, sim::Topology& topolog
     for (const traces::CollectiveRow& row : table->rows) {
         if (row.bytes < mebibytes(1).raw() || !row.out_of_place) continue;
         if (!(row.out_of_place->time_us > 0)) continue;
+        if (row.out_of_place->wrong.value_or(0) > 0) continue;
         rows.push_back({bytes(row.bytes), row.out_of_place->time_us / 1e6});
     }
     if (rows.empty()) {
@@ -77,6 +80,13 @@ std::string fit(ConfigReader& config, sim::LinkKind kind, sim::Topology& topolog
     }
     const sim::NcclPlace place = ranks_of_log(config, topology, *table);
     const sim::NcclFit found = sim::fit_share(place, between, rows);
+    if (found.off > 1) {
+        config.fail(
+            "nccl_tests",
+            fmt::format("{}: no share of the {}'s line rate comes near: the best, {:.3g}, is "
+                        "{:.0f} % off in the mean",
+                        given.string(), sim::to_string(kind), found.share, 100 * found.off));
+    }
     topology.derate(kind, found.share);
     return fmt::format(
         "{} at {:.3g} of the line rate: fitted to {} ({} x {} GPUs, {} rows, {:.1f} "

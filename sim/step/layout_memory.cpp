@@ -24,7 +24,11 @@ Bytes bytes_kept(const TransformerShape& shape, const LayoutRequest& request,
     std::int64_t whole = rule.bytes_a_value * kept.whole_values + kept.whole_bytes;
     const std::int64_t parts = request.sequence_parallel ? ranks : request.context;
     whole = (whole + parts - 1) / parts;
-    const std::int64_t divided = rule.bytes_a_value * kept.values + kept.bytes;
+    // Keys and values of the copies of heads that ranks beyond their number have.
+    const std::int64_t tensor = request.degrees.tensor;
+    const std::int64_t copies = (shape.kv() + tensor - 1) / tensor * tensor - shape.kv();
+    const std::int64_t values = kept.values + 2 * shape.sequence_length * copies * shape.head();
+    const std::int64_t divided = rule.bytes_a_value * values + kept.bytes;
     return bytes(whole + (divided + ranks - 1) / ranks);
 }
 

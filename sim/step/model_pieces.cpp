@@ -118,6 +118,20 @@ ModelPieces::ModelPieces(const ModelProfile& model, const LayoutRequest& request
             model.layers.back().name == "logits";
 }
 
+// Of a tensor that is cut into so many parts. Whole heads of keys and values stay together: ranks
+// beyond their number have copies.
+std::int64_t ModelPieces::held_of(const GradientTensor& whole, std::int64_t parts) const {
+    if (parts == 1 || !model_.transformer ||
+        whole.name.find(".query_key_value.") == std::string_view::npos) {
+        return divided(whole.elements, parts);
+    }
+    const TransformerShape& shape = *model_.transformer;
+    const std::int64_t inputs =
+        whole.elements / (shape.queries() + 2 * shape.kv() * shape.head());  // 1 of a bias
+    return inputs *
+           (divided(shape.queries(), parts) + 2 * divided(shape.kv(), parts) * shape.head());
+}
+
 // Calls with every tensor of the range of which a worker holds something, its layer, how much that
 // is, and who adds up its gradients. Of experts that are divided, a worker has the first ones.
 template <class Visit>
@@ -141,7 +155,7 @@ void ModelPieces::visit(const LayerRange& range, const Visit& visit) const {
                                        : whole_expert || is_replicated(whole.name)
                                            ? 1
                                            : request.degrees.tensor;
-            visit(layer, whole, divided(whole.elements, parts), sums);
+            visit(layer, whole, held_of(whole, parts), sums);
         }
         if (!ties_ || i + 1 < model_.layers.size()) continue;
         const GradientTensor& words = model_.tensors.front();

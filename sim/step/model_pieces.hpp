@@ -56,6 +56,8 @@ private:
     template <class Visit>
     void visit(const LayerRange& range, const Visit& visit) const;
 
+    std::int64_t held_of(const GradientTensor& whole, std::int64_t parts) const;
+
     const ModelProfile& model_;
     const LayoutRequest& request_;
     std::vector<std::size_t> first_tensors_;  // by layer

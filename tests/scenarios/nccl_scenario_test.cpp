@@ -227,6 +227,17 @@ TEST_CASE("nccl scenario: a log of nccl-tests is a link's efficiency", "[scenari
     CHECK_THROWS_WITH(scenarios::read_step_scenario(file, inside),
                       Catch::Contains("at /efficiency/nvlink/nccl_tests") &&
                           Catch::Contains("expected a log of one node, found 2 nodes"));
+    // A rate that no share of these links has; and another setup beside it.
+    std::ofstream(folder / "log.csv", std::ios::app)
+        << "a,b,A100,2,8,other,all_reduce,1073741824,float,20132.66,53.3,100,20132.66,53.3,100,f\n";
+    CHECK_THROWS_WITH(scenarios::read_step_scenario(file, fit),
+                      Catch::Contains("expected one table of all_reduce, found 2"));
+    std::ofstream(folder / "log.csv")
+        << "source,system,gpu,nodes,gpus_per_node,setup,collective,size_bytes,dtype,oop_time_us,"
+           "oop_algbw_GBps,oop_busbw_GBps,ip_time_us,ip_algbw_GBps,ip_busbw_GBps,file\n"
+           "a,b,A100,2,8,s,all_reduce,1073741824,float,1000,1073,2013,1000,1073,2013,f\n";
+    CHECK_THROWS_WITH(scenarios::read_step_scenario(file, fit),
+                      Catch::Contains("no share of the network's line rate comes near"));
 }
 
 TEST_CASE("nccl scenario: a replay's step times come from it", "[simulated_steps]") {

@@ -194,6 +194,31 @@ TEST_CASE("kept: by inner width, key and value heads, gate and flash attention",
     CHECK(less(other) == 5 * 64 * tokens * tokens - 4 * 64 * tokens);
 }
 
+// Eight heads of keys and values of 96 numbers, on ranks of which some have a copy.
+TEST_CASE("kept: ranks beyond the heads of keys and values have whole copies", "[kept]") {
+    sim::TransformerShape shape = shape_22b();
+    shape.kv_heads = 8;
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
+    const std::int64_t h = shape.hidden;
+    const auto memory_on = [&](std::int32_t tensor) {
+        return sim::layout_memory(sim::gpt2("model", shape), kept_request(tensor, 1), rule).need;
+    };
+    for (const std::int32_t tensor : {8, 16, 32, 64}) {
+        CAPTURE(tensor);
+        // Queries, keys and values and what comes out of attention, of all blocks.
+        const std::int64_t attention = (h + 1) * (h / tensor + 2 * 96) + h * h / tensor;
+        const std::int64_t inner = (2 * h * 4 * h + 4 * h) / tensor;
+        const std::int64_t rest = 51200 / tensor * h + 2048 * h;
+        const std::int64_t norms = 48 * (4 * h + 2 * h) + 2 * h;  // and biases that are not cut
+        CHECK(memory_on(tensor).weights.raw() == 2 * (48 * (attention + inner) + rest + norms));
+    }
+    // What is kept, too, as if each rank's heads were its own.
+    const std::int64_t more = memory_on(64).kept.raw();
+    shape.kv_heads = 64;
+    CHECK(memory_on(64).kept.raw() == more);
+}
+
 TEST_CASE("kept: a gated inner layer is one more matrix, in parameters and in time", "[kept]") {
     sim::TransformerShape shape = shape_22b();
     const sim::ModelProfile plain = sim::gpt2("plain", shape);
