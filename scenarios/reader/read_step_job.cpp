@@ -351,6 +351,22 @@ double forward_share_of(const sim::ModelProfile& model) {
     return forward > 0 ? forward / (3 * forward + model.flops_again()) : 1.0 / 3;
 }
 
+// What goes with the layout that was asked for.
+void expect_fitting_layout(ConfigReader& config, const sim::ModelProfile& model,
+                           const StepJobEntry& entry) {
+    if (entry.learners.count > 1 && !entry.request.is_plain()) {
+        config.fail("learners", "each has the whole model: expected no \"layout\"");
+    }
+    if (model.measured && (entry.request.synchronised_norm || entry.request.split_dense)) {
+        config.fail("layout", "of a trace no layers are known: expected \"shard\" alone");
+    }
+    if (entry.request.shard == sim::Shard::parameters && config.has("buckets")) {
+        config.fail("buckets",
+                    "expected none where parameters are divided (\"shard\": \"parameters\"), "
+                    "whose gradients go unit by unit");
+    }
+}
+
 }  // namespace
 
 StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, MemoryCheck check,
@@ -373,23 +389,13 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     MemoryKind memory = read_memory_kind(config);
     entry.request = read_step_layout(config, static_cast<std::int64_t>(job.workers.size()));
     entry.learners = read_learners(config);
-    if (entry.learners.count > 1 && !entry.request.is_plain()) {
-        config.fail("learners", "each has the whole model: expected no \"layout\"");
-    }
-    if (model.measured && (entry.request.synchronised_norm || entry.request.split_dense)) {
-        config.fail("layout", "of a trace no layers are known: expected \"shard\" alone");
-    }
+    expect_fitting_layout(config, model, entry);
     job.learners = entry.learners.count;
     memory.rule.learners = job.learners;
     entry.memory_rule = memory.rule;
     entry.request.micro_batches = job.accumulation;
     entry.request.batch = job.batch;
     entry.request.value_bytes = sim::value_bytes(memory.precision);
-    if (entry.request.shard == sim::Shard::parameters && config.has("buckets")) {
-        config.fail("buckets",
-                    "expected none where parameters are divided (\"shard\": \"parameters\"), "
-                    "whose gradients go unit by unit");
-    }
     entry.request.buckets = read_buckets(config, defaults.buckets);
     sim::expect_countable(sim::memory_need(model, job.batch, memory.rule), model, job.batch,
                           config.place_of("batch"));

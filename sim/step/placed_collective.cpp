@@ -168,7 +168,7 @@ PhasedCollective all_rings(const Topology& topology, const RingPlan& plan,
 
 constexpr std::int32_t pipeline_ranks_max = 1024;      // of a collective that is played exactly
 constexpr std::int32_t graph_ranks_max = 4096;         // whose parts are followed one by one
-constexpr std::int64_t exact_transfers_max = 1 << 23;  // in the air at once; ten seconds
+constexpr std::int64_t exact_transfers_max = 1 << 23;  // in the air at once; ten seconds and more
 
 }  // namespace
 
