@@ -267,7 +267,11 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
     bool all_nvls_tree = true;
     bool all_sum = true;
     bool all_ll128 = true;
+    std::vector<ZoneId> seen;  // whose machines are copies of each other
     for (std::size_t g = 0; g < groups.size(); ++g) {
+        const ZoneId zone = topology.machine(topology.device(groups[g].front()).machine).zone;
+        if (std::ranges::find(seen, zone) != seen.end()) continue;
+        seen.push_back(zone);
         const DeviceId far = groups[(g + 1) % groups.size()].front();
         const MachineNics here = nics_of(topology, routes, groups[g].front(), far, used);
         if (slowest.reach == nullptr || here.reached < slowest.reached) slowest = here;
