@@ -127,9 +127,10 @@ void print_transition(const sim::JobSpec& job) {
         fmt::print("    {}: {}\n", one_line(costs.file), one_line(costs.system));
 }
 
-// Of each list that cannot run, what is in its way.
+// What is in the way of the first Plan; else of each list that cannot run.
 void expect_policies(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market) {
     const auto world = sim::simulated_capabilities(market.data, scenario.job);
+    scenarios::expect_first_plan(scenario, world);
     std::vector<std::string> complaints;
     for (const scenarios::PolicyList& list : scenario.policies) {
         try {

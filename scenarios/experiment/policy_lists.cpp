@@ -1,6 +1,7 @@
 // policy_lists.cpp — from "a,b+c" to policies that are known to run in a scenario.
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/plain_text.hpp"
@@ -139,8 +140,31 @@ std::vector<std::unique_ptr<policies::Policy>> make_policies(const PolicyList& l
     return policies;
 }
 
+// The key is that of the part without which the Plan could be.
+void expect_first_plan(const Scenario& scenario, const policies::Capabilities& world) {
+    const std::string refused = policies::refusal(world, scenario.job.plan);
+    if (refused.empty()) return;
+    struct Part {
+        std::string_view key;
+        void (*leave_out)(policies::Plan& plan);
+    };
+    static constexpr std::array parts{
+        Part{"/training/codec", [](policies::Plan& plan) { plan.codec = policies::Codec::none; }},
+        Part{"/training/learners", [](policies::Plan& plan) { plan.learners_per_gpu = 1; }},
+    };
+    std::string_view where;
+    for (const Part& part : parts) {
+        policies::Plan without = scenario.job.plan;
+        part.leave_out(without);
+        if (where.empty() && policies::refusal(world, without).empty()) where = part.key;
+    }
+    throw InputError(scenario.file.string(), where,
+                     fmt::format("the first Plan is not possible: {}", refused));
+}
+
 void check_policies(const PolicyList& list, const Scenario& scenario,
                     const policies::Capabilities& world) {
+    expect_first_plan(scenario, world);
     if (list.needs_oracle() && !scenario.oracle_allowed) {
         throw InputError(list.where, "",
                          fmt::format("\"{}\" needs an oracle, which the scenario does not name "

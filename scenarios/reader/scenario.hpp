@@ -108,8 +108,11 @@ std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& sc
 const PolicyList& first_policies(const Scenario& scenario);
 // Makes the policies of one run.
 std::vector<std::unique_ptr<policies::Policy>> make_policies(const PolicyList& list);
-// Throws InputError if the list cannot run in this scenario and world: knobs that two policies
-// share or the world lacks, a deadline or an oracle that is missing.
+// Throws InputError, with the key, if the world cannot commit the scenario's first Plan: a codec
+// that it has no costs of.
+void expect_first_plan(const Scenario& scenario, const policies::Capabilities& world);
+// Throws InputError if the list cannot run in this scenario and world: a first Plan that cannot be,
+// knobs that two policies share or the world lacks, a deadline or an oracle that is missing.
 void check_policies(const PolicyList& list, const Scenario& scenario,
                     const policies::Capabilities& world);
 
