@@ -128,7 +128,7 @@ Parts parts_of_any(const StepTime& time, const Plan& plan, std::int32_t workers)
     const auto exchange =
         std::ranges::find(time.exchanges, plan.synchronisation, &ExchangeTime::synchronisation);
     parts.row = codec_of(time, plan, workers);
-    parts.encoding = parts.row != nullptr ? parts.row->encoding.raw() : 0;
+    parts.encoding = parts.row != nullptr ? time_for_size(parts.row->encoding, workers).raw() : 0;
     const auto fill = [&](const std::vector<GroupTime>& groups) {
         parts.fill(whole_step(groups, time.compute, batch, micro_steps, workers));
     };

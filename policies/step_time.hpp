@@ -41,7 +41,7 @@ struct CodecTime {
     Codec codec = Codec::none;
     double level = 0;            // as in the Plan
     bool usual_level = false;    // so that a Plan with level 0 means it, too
-    Duration encoding;           // and decoding, a step: none of it is hidden
+    TimeBySize encoding;         // and decoding, a step: none of it is hidden
     TimeBySize synchronisation;  // of its messages
     std::int64_t bytes = 0;      // that one worker hands in, as shown to policies
     double relative_error = 0;   // as shown to policies; real gradients show theirs

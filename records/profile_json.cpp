@@ -150,10 +150,14 @@ json codec_time_json(const policies::CodecTime& row) {
     json object = {{"codec", value_json(row.codec)},
                    {"level", real_json(row.level)},
                    {"usual_level", row.usual_level},
-                   {"encoding_ns", row.encoding.raw()},
                    {"bytes", row.bytes},
                    {"relative_error", real_json(row.relative_error)},
                    {"synchronisation", sized_times_json(row.synchronisation)}};
+    if (row.encoding.size() > 1) {
+        object["encoding"] = sized_times_json(row.encoding);
+    } else {  // at any size, as logs have said it from the beginning
+        object["encoding_ns"] = policies::time_for_size(row.encoding, 1).raw();
+    }
     if (!row.groups.empty()) object["groups"] = group_times_json(row.groups);
     return object;
 }
@@ -164,7 +168,11 @@ policies::CodecTime codec_time_from(const json& object) {
     fields.name("codec", policies::codec_names(), row.codec);
     fields.real("level", row.level);
     fields.flag("usual_level", row.usual_level);
-    fields.time("encoding_ns", row.encoding, policies::step_part_longest);
+    read_sized_times(fields, "encoding", row.encoding);
+    if (row.encoding.empty()) {
+        policies::SizedTime& at_any_size = row.encoding.emplace_back();
+        fields.time("encoding_ns", at_any_size.time, policies::step_part_longest);
+    }
     fields.integer_from("bytes", std::int64_t{0}, row.bytes);
     fields.real("relative_error", row.relative_error);
     read_sized_times(fields, "synchronisation", row.synchronisation);

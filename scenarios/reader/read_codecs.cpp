@@ -44,7 +44,8 @@ policies::CodecTime read_row(ConfigReader& config, const std::optional<LinkSpec>
     row.codec = choice.codec;
     row.level = kernels::level_meant(choice.codec, choice.level);
     row.usual_level = row.level == kernels::level_meant(row.codec, 0);
-    row.encoding = bounded_duration(config, "encoding", Duration{}, step_longest, Duration{});
+    row.encoding = {
+        {1, bounded_duration(config, "encoding", Duration{}, step_longest, Duration{})}};
     row.relative_error = config.number("relative_error", 0, 1e6, 0);
     if (config.has("bytes")) row.bytes = config.bytes("bytes").raw();
     refuse_times_at_synchronisation(config);

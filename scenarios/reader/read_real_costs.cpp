@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -82,12 +83,7 @@ public:
     // By workers: the exchange on the network, and the wait for the slowest learner.
     policies::TimeBySize of(const sim::SynchronisationRule& rule,
                             const policies::Plan& plan) const {
-        policies::TimeBySize table;
-        const std::int32_t most = job_.instances_max;
-        for (std::int32_t n = 1;; n = std::min(n < 64 ? n + 1 : 2 * n, most)) {
-            table.push_back({n, exchange(rule, plan, n) + wait(rule, n)});
-            if (n == most) return table;
-        }
+        return by_size([&](std::int32_t n) { return exchange(rule, plan, n) + wait(rule, n); });
     }
     policies::CodecTime row(const policies::Plan& plan) const {
         const CodecCost cost = codec_cost(task_, plan.codec, plan.codec_level, job_.instances_max);
@@ -96,7 +92,9 @@ public:
         row.level = kernels::level_meant(plan.codec, plan.codec_level);
         row.usual_level = row.level == kernels::level_meant(plan.codec, 0);
         row.bytes = scaled(cost.bytes);
-        row.encoding = seconds(encoding_s(cost));
+        row.encoding = by_size([&](std::int32_t n) {
+            return seconds(encoding_s(codec_cost(task_, plan.codec, plan.codec_level, n)));
+        });
         row.synchronisation = of(sim::rule_for(task_.synchronisation, plan.synchronisation), plan);
         return row;
     }
@@ -126,6 +124,14 @@ public:
     }
 
 private:
+    policies::TimeBySize by_size(const std::function<Duration(std::int32_t workers)>& time) const {
+        policies::TimeBySize table;
+        const std::int32_t most = job_.instances_max;
+        for (std::int32_t n = 1;; n = std::min(n < 64 ? n + 1 : 2 * n, most)) {
+            table.push_back({n, time(n)});
+            if (n == most) return table;
+        }
+    }
     std::int64_t scaled(std::int64_t bytes) const {
         return static_cast<std::int64_t>(network_.scale * static_cast<double>(bytes));
     }

@@ -250,8 +250,8 @@ policies::CodecTime simulated_codec(const std::filesystem::path& file,
         if (count < least) continue;
         std::vector<MeanStep> steps;
         row.groups.push_back(group_time(file, count, gpus, batches, {choice}, steps));
+        row.encoding.push_back({count, steps.front().coded.encode + steps.front().coded.decode});
         if (row.groups.size() > 1) continue;
-        row.encoding = steps.front().coded.encode + steps.front().coded.decode;
         row.bytes = steps.front().coded.message.raw();
     }
     return row;

@@ -274,10 +274,14 @@ TEST_CASE("profile json: step times by group come back, and must rise", "[plan_j
     CHECK(to_json(back) == to_json(profile));
     CodecTime& row = time.codecs.emplace_back();
     row.codec = Codec::power_sgd;
+    row.encoding = {{1, milliseconds(4)}};
+    CHECK(to_json(profile)["step_time"]["codecs"][0]["encoding_ns"] == 4'000'000);
+    row.encoding = {{2, milliseconds(4)}, {8, milliseconds(7)}};
     CHECK_FALSE(to_json(profile)["step_time"]["codecs"][0].contains("groups"));
     row.groups = time.groups;
     const JobProfile with_codec = profile_from(reread(to_json(profile)));
     CHECK(with_codec.step_time->codecs[0].groups[1].steps[0].time == milliseconds(5));
+    CHECK(with_codec.step_time->codecs[0].encoding[1].time == milliseconds(7));
     CHECK(to_json(with_codec) == to_json(profile));
     std::swap(time.groups[0], time.groups[1]);
     CHECK_THROWS_AS(profile_from(reread(to_json(profile))), std::invalid_argument);

@@ -191,7 +191,7 @@ TEST_CASE("codec scenario: codecs_on_slow_links states what simulate says", "[sc
         const sim::CodedBytes& coded = steps.jobs.front().coded;
         CHECK(static_cast<double>(row.bytes) ==
               Approx(static_cast<double>(coded.message.raw())).epsilon(0.01));
-        CHECK(to_seconds(row.encoding) ==
+        CHECK(to_seconds(row.encoding.front().time) ==
               Approx(to_seconds(coded.encode + coded.decode)).epsilon(0.05));
     }
 }

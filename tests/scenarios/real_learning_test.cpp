@@ -228,6 +228,30 @@ TEST_CASE("real learning: a codec costs its bytes and its operations", "[scenari
     CHECK(can.synchronisations.size() == policies::synchronisation_names().size());
 }
 
+TEST_CASE("real learning: what coding takes follows the workers, and not how many there may be",
+          "[scenario][learning]") {
+    const auto step = [](std::int32_t count_max, std::int32_t workers) {
+        const scenarios::Scenario scenario =
+            scenarios::scenario_from_text(fmt::format(R"({{"name": "coded", "seed": 1,
+                "job": {{"samples": 40960, "batch": 64, "step_time": {{"per_sample": "1 us"}}}},
+                "training": {{"data": {{"kind": "synthetic", "samples": 1280, "features": 16,
+                                        "classes": 5}}}},
+                "learning": {{"model": "real_gradients", "codec": "qsgd", "network":
+                    {{"bandwidth": "8 Gbit/s", "model_size": "100 MB",
+                      "codec_rate": "1e9 operations/s"}}}},
+                "cluster": {{"count_min": 1, "count_max": {}}},
+                "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
+                "replay": ["on_demand"]}})",
+                                                      count_max),
+                                          "coded.json");
+        const policies::StepTime& time = *scenario.job.profile.step_time;
+        return policies::exchange_of(time, scenario.job.plan, workers).encoding;
+    };
+    for (const std::int32_t workers : {2, 8}) CHECK(step(64, workers) == step(workers, workers));
+    // Each decodes what all of them sent.
+    CHECK(step(64, 64) > 4 * step(64, 8));
+}
+
 TEST_CASE("real learning: learners share a machine, and its step says so", "[scenario][learning]") {
     const auto text = [](std::string_view job) {
         return fmt::format(R"({{"name": "small", "seed": 1,

@@ -86,8 +86,10 @@ JobSpec real_job(const std::shared_ptr<const RealTask>& task) {
     for (std::int32_t i = 0; i < std::ssize(synchronisation_names()); ++i) {
         time.exchanges.push_back({static_cast<Synchronisation>(i), {{2, milliseconds(5 + i)}}});
     }
-    time.codecs.push_back({Codec::power_sgd, 2, true, milliseconds(1), {{2, milliseconds(2)}}});
-    time.codecs.push_back({Codec::top_k, 0.1, false, milliseconds(2), {{2, milliseconds(1)}}});
+    time.codecs.push_back(
+        {Codec::power_sgd, 2, true, {{1, milliseconds(1)}}, {{2, milliseconds(2)}}});
+    time.codecs.push_back(
+        {Codec::top_k, 0.1, false, {{1, milliseconds(2)}}, {{2, milliseconds(1)}}});
     time.learner_speeds = {1000, 1600};
     spec.profile.step_time = std::move(time);
     RealGradients settings;
