@@ -218,6 +218,7 @@ policies::StepTime read_simulated(ConfigReader& step_time, Scenario& scenario) {
     const std::string where = fmt::format("{}: at {}", config.file(), config.path());
     policies::StepTime time = simulated_steps(file, batches, machines, where);
     scenario.step_exchange = fmt::format("{}: {}", given.string(), simulated_exchange(file));
+    scenario.steps_in_layout = simulated_in_layout(file);
     for (std::int32_t count = 2; count <= learners; ++count) {
         time.learner_steps.push_back(simulated_learners(file, batches, machines, count, where));
     }

@@ -222,9 +222,55 @@ std::vector<policies::CodecTime> codecs_of(ConfigReader& learning, const sim::Re
     return rows;
 }
 
+// What workers compute in each step, and the mean of what they wait for once a period: the others'
+// models, and slow workers.
+void wait_once_a_period(std::vector<policies::GroupTime>& groups,
+                        const std::vector<policies::BatchTime>& compute, Duration update,
+                        std::int64_t period) {
+    const auto shorten = [&](std::vector<policies::BatchTime>& steps, std::int64_t micro_steps,
+                             Duration once) {
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            Duration& whole = steps[i].time;
+            const Duration computed = std::min(whole, micro_steps * compute[i].time + once);
+            whole = computed + Duration::of((whole - computed).raw() / period);
+        }
+    };
+    for (policies::GroupTime& group : groups) {
+        INVARIANT(group.steps.size() == compute.size());
+        shorten(group.steps, 1, update);
+        shorten(group.twice, 2, update);
+        shorten(group.further, 1, Duration{});
+    }
+}
+
+// Simulated steps wait for an all-reduce each.
+void fit_simulated_steps(ConfigReader& learning, const sim::SynchronisationSettings& settings,
+                         bool in_layout, policies::StepTime& time) {
+    const sim::SynchronisationRule& rule = *sim::find_synchronisation_rule(settings.rule);
+    if (rule.exchange != sim::Exchange::all_reduce || rule.name == "backup_workers") {
+        learning.fail("synchronisation",
+                      fmt::format("{} does not wait as the steps of \"simulated\" at "
+                                  "/job/step_time do, for an all-reduce among all: expected "
+                                  "another step_time, and what it costs on \"network\"",
+                                  rule.name));
+    }
+    if (!rule.periodic || settings.period == 1) return;
+    if (in_layout) {
+        learning.fail("synchronisation_settings",
+                      fmt::format("\"period\" is {}, and the steps of \"simulated\" at "
+                                  "/job/step_time have a \"layout\", which sends in each",
+                                  settings.period));
+    }
+    wait_once_a_period(time.groups, time.compute, time.update, settings.period);
+    for (policies::LearnerSteps& row : time.learner_steps) {
+        wait_once_a_period(row.groups, row.compute, row.update, settings.period);
+    }
+}
+
 }  // namespace
 
-void read_real_costs(ConfigReader& learning, const sim::RealTask& task, sim::JobSpec& job) {
+void read_real_costs(ConfigReader& learning, const sim::RealTask& task, Scenario& scenario) {
+    sim::JobSpec& job = scenario.job;
     policies::StepTime& time = *job.profile.step_time;
     const sim::SynchronisationSettings& settings = task.synchronisation;
     const Network network = read_network(learning, task);
@@ -259,6 +305,9 @@ void read_real_costs(ConfigReader& learning, const sim::RealTask& task, sim::Job
     const sim::SynchronisationRule& rule = *sim::find_synchronisation_rule(settings.rule);
     for (policies::SizedTime& point : time.synchronisation) {  // measured, of one exchange
         if (rule.periodic) point.time = Duration::of(point.time.raw() / settings.period);
+    }
+    if (!time.groups.empty()) {
+        fit_simulated_steps(learning, settings, scenario.steps_in_layout, time);
     }
 }
 

@@ -146,7 +146,7 @@ std::shared_ptr<const sim::LearningModel> read_real_gradients(ConfigReader& root
     refuse_old_key(learning, "learners_per_worker", "\"learners\" at /training");
     check_sizes(root, job);
     task->synchronisation = read_synchronisation_settings(learning, scenario);
-    read_real_costs(learning, *task, job);
+    read_real_costs(learning, *task, scenario);
     const std::int64_t epoch = task->training.count;
     if (job.samples_per_epoch != job.samples_total && job.samples_per_epoch != epoch) {
         root.fail("job", fmt::format("has {} samples an epoch, and the data have {} to train with",

@@ -63,7 +63,7 @@ std::shared_ptr<const sim::LearningModel> read_real_gradients(ConfigReader& root
                                                               Scenario& scenario);
 // What the ways in which that task's learners can be kept together cost on "network", and which of
 // them policies may turn to.
-void read_real_costs(ConfigReader& learning, const sim::RealTask& task, sim::JobSpec& job);
+void read_real_costs(ConfigReader& learning, const sim::RealTask& task, Scenario& scenario);
 void read_cluster(ConfigReader config, Scenario& scenario);
 // "throughput", by number of instances: a speed where the work is given as time, else a rate.
 std::vector<policies::ThroughputPoint> read_throughput(ConfigReader& config, bool by_time,

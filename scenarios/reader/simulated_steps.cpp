@@ -205,6 +205,10 @@ std::string simulated_exchange(const std::filesystem::path& file) {
     return fmt::format("{}{}", name, why_collective(entry));
 }
 
+bool simulated_in_layout(const std::filesystem::path& file) {
+    return read_step_scenario(file).jobs.front().job.layout.has_value();
+}
+
 policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
                                           std::span<const std::int64_t> batches,
                                           std::int32_t machines, std::int32_t learners,

@@ -37,6 +37,8 @@ policies::StepTime simulated_steps(const std::filesystem::path& file,
 
 // What adds up the gradients of its first job on all its machines, in words: "nccl (as usual …)".
 std::string simulated_exchange(const std::filesystem::path& file);
+// Whether that job has a layout, whose ranks send to each other in each micro-step.
+bool simulated_in_layout(const std::filesystem::path& file);
 
 // The same with so many learners on each GPU, of each of which `batches` are; those that do not fit
 // so often on it are left out. InputError as above, or if not even the first does.

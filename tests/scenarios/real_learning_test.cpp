@@ -197,6 +197,61 @@ TEST_CASE("real learning: a rule costs what it sends", "[scenario][learning]") {
     CHECK(step("pair_averaging", R"("straggling": 0.5)") == milliseconds(101));
 }
 
+TEST_CASE("real learning: of simulated steps a periodic rule waits once a period",
+          "[scenario][learning]") {
+    std::filesystem::path steps =
+        std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/steps/resnet50_on_p3.json";
+    const auto text = [&](std::string_view learning, std::string_view more = "") {
+        return fmt::format(R"({{"name": "simulated", "seed": 1,
+            "job": {{"samples": 40960, "batch_per_worker": 16,
+                     "step_time": {{"simulated": {{"steps": "{}", "batches": [16]{}}}}}}},
+            "training": {{"data": {{"kind": "synthetic", "samples": 1280, "features": 16,
+                                    "classes": 5}}}},
+            "learning": {{"model": "real_gradients", {}}}, "cluster": {{"count": 4}},
+            "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
+            "replay": ["on_demand"]}})",
+                           steps.string(), more, learning);
+    };
+    const auto seen = [&](std::string_view learning, std::int32_t learners = 1) {
+        const scenarios::Scenario scenario =
+            scenarios::scenario_from_text(text(learning, R"(, "learners": 2)"), "simulated.json");
+        policies::Plan plan = scenario.job.plan;
+        plan.learners_per_gpu = learners;
+        return policies::exchange_of(*scenario.job.profile.step_time, plan, 4);
+    };
+    for (const std::int32_t learners : {1, 2}) {
+        const policies::ExchangeView each = seen(R"("synchronisation": "s_sgd")", learners);
+        CHECK(each.communication > milliseconds(10));
+        for (const std::string rule : {"local_sgd", "elastic_averaging"}) {
+            const policies::ExchangeView seldom = seen(fmt::format(R"("synchronisation": "{}",
+                                    "synchronisation_settings": {{"period": 5}})",
+                                                                   rule),
+                                                       learners);
+            CHECK(seldom.compute == each.compute);
+            CHECK(seldom.communication.raw() == each.communication.raw() / 5);
+        }
+    }
+    for (const std::string rule : {"pair_averaging", "parameter_server", "backup_workers"}) {
+        CHECK_THAT(complaint_of([&] {
+                       scenarios::scenario_from_text(
+                           text(fmt::format(R"("synchronisation": "{}")", rule)), "simulated.json");
+                   }),
+                   Catch::Contains("at /learning/synchronisation: " + rule + " does not wait as"));
+    }
+    const ScratchFolder folder;
+    steps = write_text(folder / "steps.json", R"({"name": "divided", "seed": 1,
+        "cluster": {"machine": "p3.2xlarge", "count": 4},
+        "job": {"model": "resnet50", "batch": 8, "collective": "ring", "steps": 6,
+                "layout": {"shard": "gradients"}}})");
+    CHECK_THAT(complaint_of([&] {
+                   scenarios::scenario_from_text(text(R"("synchronisation": "local_sgd",
+                       "synchronisation_settings": {"period": 5})"),
+                                                 "simulated.json");
+               }),
+               Catch::Contains("at /learning/synchronisation_settings: \"period\" is 5, and the "
+                               "steps of \"simulated\" at /job/step_time have a \"layout\""));
+}
+
 TEST_CASE("real learning: a codec costs its bytes and its operations", "[scenario][learning]") {
     const auto with = [](std::string_view more) {
         return real(fmt::format(
