@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct Capabilities {
     HookSet hooks = every_hook;           // the world calls these; it would never call another
     std::vector<CodecRange> codecs = {};  // besides none, where the knob is turned
     bool learners_code = true;            // also where a worker has several learners
+    std::int32_t learners_max = std::numeric_limits<std::int32_t>::max();  // on each GPU
     // The rules that it can commit, where that knob is turned; empty: any.
     std::vector<Synchronisation> synchronisations = {};
     // Numbers of stages that its pipelines may have, where the layout is turned; empty: any.

@@ -103,6 +103,10 @@ std::string refusal(const Capabilities& world, const Plan& to) {
         return fmt::format("pipelines of {} stages, whose steps the {} does not know",
                            to.layout.pipeline, world.world);
     }
+    if (to.learners_per_gpu > world.learners_max) {
+        return fmt::format("{} learners per GPU where the {} knows the steps of {} at most",
+                           to.learners_per_gpu, world.world, world.learners_max);
+    }
     if (!world.learners_code && to.codec != Codec::none && to.learners_per_gpu > 1) {
         return fmt::format("a codec beside several learners a worker, which the {} cannot cost",
                            world.world);
@@ -323,8 +327,13 @@ void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& s
                      const Plan& plan) {
     if (!is_asked(slot, event)) return;
     Policy& policy = *slot.policy;
-    const PolicyView view{seen,    plan,        *predictor_,
-                          oracle_, slot.random, capabilities_.instances_max};
+    const PolicyView view{seen,
+                          plan,
+                          *predictor_,
+                          oracle_,
+                          slot.random,
+                          capabilities_.instances_max,
+                          capabilities_.learners_max};
     const auto answer = [&]() -> Decision {
         switch (event.hook) {
             case Hook::before_train: return policy.before_train(view);

@@ -85,6 +85,7 @@ struct PolicyView {
     RandomStream& random;  // this policy's own: "policy/<name>"
     // That a Plan may hold at most, as the world's capabilities say.
     std::int32_t instances_max = std::numeric_limits<std::int32_t>::max();
+    std::int32_t learners_max = std::numeric_limits<std::int32_t>::max();  // the same, on each GPU
 };
 
 class Policy {

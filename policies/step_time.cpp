@@ -93,7 +93,9 @@ Parts parts_of_learners(const LearnerSteps& row, const Plan& plan, std::int32_t 
     parts.compute = compute_of(row.compute, batch) * micro_steps + row.update.raw();
     parts.fill(whole_step(row.groups, row.compute, batch, micro_steps, workers));
     if (plan.learners_per_gpu > row.learners) {
-        parts.compute = parts.compute * plan.learners_per_gpu / row.learners;
+        for (Int128* part : {&parts.compute, &parts.communication}) {
+            *part = *part * plan.learners_per_gpu / row.learners;
+        }
     }
     return parts;
 }

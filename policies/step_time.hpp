@@ -91,7 +91,7 @@ struct StepTime {
     // GPU take as long as one that has all their samples.
     std::vector<std::int32_t> learner_speeds;
     // Of two, three, … learners, without a gap; beyond the last, as many samples a second as with
-    // it. Not empty: takes the place of the speeds.
+    // it, but no world commits a Plan with so many. Not empty: takes the place of the speeds.
     std::vector<LearnerSteps> learner_steps;
 };
 

@@ -106,6 +106,9 @@ json to_json(const policies::Capabilities& capabilities) {
                    {"workers_min", capabilities.workers_min}};
     if (!capabilities.codecs.empty()) object["codecs"] = value_json(capabilities.codecs);
     if (!capabilities.learners_code) object["learners_code"] = false;
+    if (capabilities.learners_max < policies::Capabilities{}.learners_max) {
+        object["learners_max"] = capabilities.learners_max;
+    }
     if (!capabilities.synchronisations.empty()) {
         object["synchronisations"] = value_json(capabilities.synchronisations);
     }
@@ -130,6 +133,7 @@ policies::Capabilities capabilities_from(const json& object) {
     fields.integer_from("workers_min", 1, can.workers_min);
     read_value(fields, "codecs", can.codecs, ReadRange::any);
     fields.flag("learners_code", can.learners_code);
+    fields.integer_from("learners_max", 1, can.learners_max);
     fields.list("synchronisations", [&](const json& name) {
         const auto found =
             std::ranges::find(policies::synchronisation_names(), name.get<std::string>());

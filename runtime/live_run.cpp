@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/csv_writer.hpp"
@@ -26,6 +27,7 @@ policies::Capabilities live_capabilities(const sim::MarketData& market, const si
     if (job.plan.synchronisation != policies::Synchronisation::pair_averaging) {
         can.knobs = can.knobs | policies::KnobSet{policies::Knob::learners_per_gpu};
     }
+    can.learners_max = std::numeric_limits<std::int32_t>::max();
     can.codecs.clear();
     for (const kernels::CodecEntry& entry : kernels::all_codecs()) {
         if (entry.kind == policies::Codec::none) continue;

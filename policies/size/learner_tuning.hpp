@@ -9,7 +9,9 @@
 // tune_learners asks it where a world turns learners_per_gpu.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace ukemi::policies {
 
@@ -21,12 +23,14 @@ public:
         : learners_max_(learners_max), threshold_(threshold) {}
 
     bool done() const { return done_; }
-    // How many learners there should be, after a window with this many at this throughput.
-    std::int32_t after_window(std::int32_t learners, double throughput) {
+    // How many learners there should be, after a window with this many at this throughput, where
+    // the world has at most `world_max`.
+    std::int32_t after_window(std::int32_t learners, double throughput,
+                              std::int32_t world_max = std::numeric_limits<std::int32_t>::max()) {
         if (done_) return learners;
         const double rise = before_ > 0 ? (throughput - before_) / before_ : 1;
         before_ = throughput;
-        if (rise > threshold_ && learners < learners_max_) return learners + 1;
+        if (rise > threshold_ && learners < std::min(learners_max_, world_max)) return learners + 1;
         done_ = true;
         return rise > threshold_ || learners == 1 ? learners : learners - 1;
     }

@@ -30,7 +30,8 @@ public:
         look(view);
         if (tuning_.done() || time_ < window_) return {};
         const double throughput = static_cast<double>(samples_) / to_seconds(time_);
-        const std::int32_t learners = tuning_.after_window(view.plan.learners_per_gpu, throughput);
+        const std::int32_t learners =
+            tuning_.after_window(view.plan.learners_per_gpu, throughput, view.learners_max);
         begin_window(view);
         if (learners == view.plan.learners_per_gpu) return {};
         Decision decision;

@@ -78,6 +78,10 @@ policies::Capabilities simulated_capabilities(const MarketData& market, const Jo
         }
         // Their messages are priced as one's.
         can.learners_code = step->learner_speeds.empty() && step->learner_steps.empty();
+        // Of more than were run nobody knows whether they fit on a GPU.
+        if (!step->groups.empty()) {
+            can.learners_max = 1 + static_cast<std::int32_t>(step->learner_steps.size());
+        }
     }
     for (const policies::PipelineSteps& each : job.profile.pipelines) {
         can.stages.push_back(each.stages);

@@ -66,6 +66,16 @@ TEST_CASE("refusal: names what is wrong", "[controller]") {
           "more samples in a step than can be counted");
 }
 
+TEST_CASE("refusal: more learners than the world has", "[controller]") {
+    ControllerSetup setup = able_setup();
+    setup.capabilities.learners_max = 4;
+    setup.plan.learners_per_gpu = 4;
+    CHECK(refusal(setup.capabilities, setup.plan).empty());
+    setup.plan.learners_per_gpu = 5;
+    CHECK(refusal(setup.capabilities, setup.plan) ==
+          "5 learners per GPU where the test world knows the steps of 4 at most");
+}
+
 TEST_CASE("controller: a negative count is refused and not rounded away", "[controller]") {
     // −1 in equal parts over two lines is −1/2 each, which integers would make zero.
     ScriptedController test;

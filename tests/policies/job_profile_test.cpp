@@ -211,4 +211,5 @@ TEST_CASE("step time: learners whose steps are known by number and batch", "[job
     plan.batch_per_learner = 10;
     plan.learners_per_gpu = 6;
     CHECK(step_of(time, plan, 1) == whole_seconds(15));
+    CHECK(step_of(time, plan, 2) == whole_seconds(21));
 }

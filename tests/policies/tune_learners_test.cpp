@@ -27,7 +27,8 @@ struct Gpu : Situation {
             seen.now = seen.now + seconds(static_cast<double>(samples) / rate());
             ++seen.steps_done;
             seen.samples_done += samples;
-            const Decision decision = policy.after_step({seen, plan, *predictor, nullptr, random});
+            const Decision decision =
+                policy.after_step({seen, plan, *predictor, nullptr, random, 1, learners_of_world});
             if (decision == Decision{}) continue;
             CHECK(knobs_turned(decision) == KnobSet{Knob::learners_per_gpu});
             apply(decision, plan);
@@ -36,6 +37,7 @@ struct Gpu : Situation {
         return changes;
     }
     std::vector<double> rates;
+    std::int32_t learners_of_world = 64;
 };
 
 }  // namespace
@@ -81,4 +83,12 @@ TEST_CASE("tune_learners: a group that changes begins its window anew", "[tune_l
         gpu.seen.workers = 3 - gpu.seen.workers;
     }
     CHECK(gpu.plan.learners_per_gpu == 1);
+}
+
+TEST_CASE("tune_learners: stays at the most that the world has", "[tune_learners]") {
+    const auto policy = policy_named("tune_learners");
+    Gpu gpu({100, 200, 300, 400});
+    gpu.learners_of_world = 2;
+    CHECK(gpu.train(*policy, whole_seconds(20)) == 1);
+    CHECK(gpu.plan.learners_per_gpu == 2);
 }

@@ -227,7 +227,9 @@ TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
     Capabilities can{"test world", {Knob::market, Knob::codec}, 3, 2, 40, 4};
     CHECK_FALSE(to_json(can).contains("synchronisations"));
     can.synchronisations = {Synchronisation::s_sgd, Synchronisation::local_sgd};
+    CHECK_FALSE(to_json(can).contains("learners_max"));
     can.learners_code = false;
+    can.learners_max = 12;
     const Capabilities read = capabilities_from(reread(to_json(can)));
     CHECK(read.world == can.world);
     CHECK(read.knobs == can.knobs);
@@ -237,6 +239,7 @@ TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
     CHECK(read.workers_min == can.workers_min);
     CHECK(read.synchronisations == can.synchronisations);
     CHECK(read.learners_code == can.learners_code);
+    CHECK(read.learners_max == can.learners_max);
 
     JobProfile profile;
     profile.throughput = {{1, {3, whole_seconds(2)}}, {8, {20, whole_seconds(2)}}};

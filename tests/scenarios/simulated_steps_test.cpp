@@ -6,6 +6,7 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/reader/step_scenario.hpp"
+#include "sim/job/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/scratch_folder.hpp"
 
@@ -220,6 +221,37 @@ TEST_CASE("simulated steps: learners fill the device, by number and batch", "[si
     plan.learners_per_gpu = 3;
     CHECK(policies::exchange_of(time, plan, 1).compute ==
           job.compute.front() + job.longest_update());
+}
+
+TEST_CASE("simulated steps: a Plan has no more learners than were run, and no codec beside them",
+          "[simulated_steps]") {
+    const auto complaint = [](std::string_view step_time, std::string_view training) {
+        return complaint_of([&] {
+            const scenarios::Scenario scenario =
+                scenarios::scenario_from_text(fmt::format(R"({{"name": "several", "seed": 1,
+                    "job": {{"samples": 4096, "batch_per_worker": 16, "step_time": {{
+                        "simulated": {{"steps": "steps/resnet50_on_p3.json", "batches": [16]{}}},
+                        "codecs": [{{"codec": "fp16"}}]}}}},
+                    "training": {{{}}}, "cluster": {{"count": 2}},
+                    "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
+                    "replay": ["on_demand"]}})",
+                                                          step_time, training),
+                                              shipped_scenarios / "several.json");
+            const scenarios::NamedMarket market = scenarios::make_market(scenario, 1);
+            scenarios::expect_first_plan(scenario,
+                                         sim::simulated_capabilities(market.data, scenario.job));
+        });
+    };
+    const std::string_view two = R"(, "learners": 2)";
+    CHECK(complaint(two, R"("learners": 2)") == "(no complaint)");
+    CHECK(complaint("", R"("codec": "fp16")") == "(no complaint)");
+    CHECK_THAT(complaint(two, R"("learners": 3)"),
+               Catch::Contains("at /training/learners: the first Plan is not possible: 3 learners "
+                               "per GPU where the simulated market knows the steps of 2 at most"));
+    CHECK_THAT(complaint("", R"("learners": 2)"), Catch::Contains("the steps of 1 at most"));
+    CHECK_THAT(complaint(two, R"("learners": 2, "codec": "fp16")"),
+               Catch::Contains("at /training/codec: the first Plan is not possible: a codec "
+                               "beside several learners a worker"));
 }
 
 TEST_CASE("simulated steps: batches that do not fit beside each other are left out",
