@@ -374,7 +374,7 @@ const Plan* Controller::merge(std::string& refused) {
     if (!any || next_ == plan_) return nullptr;
     refused = refusal(capabilities_, next_);
     if (!refused.empty()) {
-        ++refused_count_;
+        if (refused_count_++ == 0) first_refusal_ = refused;
         return nullptr;
     }
     next_.version = PlanVersion{index_of(plan_.version) + 1};

@@ -89,6 +89,7 @@ public:
     Instant ask_at() const { return ask_at_; }
     Instant machines_ask_at() const;  // the same of policies that decide what is bought, or where
     std::int64_t refused_count() const { return refused_count_; }
+    const std::string& first_refusal() const { return first_refusal_; }  // empty: none yet
 
     // How many more steps, at least 1, until the next boundary at which next_hook has something to
     // ask; counted from this boundary, whose own hooks come first. It holds for these workers and
@@ -162,6 +163,7 @@ private:
     std::int64_t epoch_ = 0;                      // that training is in
     bool epoch_begun_ = false;                    // its before_epoch was asked, or nobody has one
     std::int64_t refused_count_ = 0;
+    std::string first_refusal_;
     std::vector<PolicyAnswer> answers_;
 };
 

@@ -70,6 +70,7 @@ struct RunResult {
     std::int64_t plans = 0;      // committed
     std::int64_t discarded = 0;  // proposed and not carried out
     std::int64_t refused = 0;    // decisions outside what the world can do
+    std::string first_refusal;   // why the first of them; empty: there is none
     std::int64_t events = 0;
     std::string event_hash;
 

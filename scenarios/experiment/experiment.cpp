@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/first_failure.hpp"
+#include "base/plain_text.hpp"
 #include "scenarios/experiment/market_doubts.hpp"
 #include "scenarios/experiment/recently_made.hpp"
 #include "scenarios/reader/variants.hpp"
@@ -119,6 +120,11 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     run.result.policy = label;
     run.result.varied = scenario.varied;
     run.result.doubts = market.doubts;
+    if (run.result.refused > 0) {
+        run.result.doubts.push_back(
+            fmt::format("{}: decides what is refused and changes nothing: {}", one_line(label),
+                        run.result.first_refusal));
+    }
     if (market.optimum) {
         run.result.optimum_kind = name_of(market.optimum->kind);
         if (market.optimum->known()) run.result.optimum = market.optimum->cost;

@@ -83,6 +83,7 @@ records::RunResult World::result() {
     result.plans = plans_;
     result.discarded = discarded_;
     result.refused = controller_.refused_count();
+    result.first_refusal = controller_.first_refusal();
     result.events = static_cast<std::int64_t>(queue_.popped_count());
     hash_.add_number(result.cost.raw());
     hash_.add_number(result.duration.raw());

@@ -27,6 +27,7 @@ TEST_CASE("controller: one bad field refuses all that was decided at that bounda
     CHECK_FALSE(test.controller().awaiting_commit());
     CHECK(test.controller().plan() == before);
     CHECK(test.controller().refused_count() == 1);
+    CHECK(test.controller().first_refusal() == "11 instances where 10 are allowed");
     CHECK(test.log.lines == Calls{"question: a b, refused: 11 instances where 10 are allowed"});
 }
 
