@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/unit_text.hpp"
+#include "policies/codec_text.hpp"
+#include "sim/learning/learning_model.hpp"
 
 namespace ukemi::scenarios {
 
@@ -123,6 +125,28 @@ void doubt_speed(const Doubtful& at) {
                     job.instances_max, known));
 }
 
+// A codec or exchanges of pairs that make no difference to how long a step takes. (Real gradients
+// have the exchanges of their own rule.)
+void doubt_exchange(const Doubtful& at) {
+    const sim::JobSpec& job = at.job;
+    if (!job.profile.step_time) return;
+    const policies::StepTime& step = *job.profile.step_time;
+    if (job.plan.codec != policies::Codec::none && step.codecs.empty()) {
+        at.doubts.push_back(
+            fmt::format("codec {} of the first Plan takes no time and saves none: nothing at "
+                        "/job/step_time says what codecs cost",
+                        policies::text_of({job.plan.codec, job.plan.codec_level})));
+    }
+    const bool trains = job.learning != nullptr && job.learning->really_trains();
+    const bool exchanges = !step.groups.empty() || !step.synchronisation.empty();
+    const bool pairs = job.plan.synchronisation == policies::Synchronisation::pair_averaging;
+    if (pairs && exchanges && !trains) {
+        at.doubts.emplace_back(
+            "pair_averaging of the first Plan is as fast as s_sgd: nothing at /job/step_time says "
+            "what exchanges of pairs take");
+    }
+}
+
 // How long the zones together carry the job's minimum at most.
 Duration longest_spot(const Doubtful& at) {
     Duration longest;
@@ -172,6 +196,7 @@ std::vector<std::string> doubts_about(const NamedMarket& market, const sim::JobS
     doubt_deadline(at);
     doubt_prices(at);
     doubt_speed(at);
+    doubt_exchange(at);
     doubt_windows(at);
     return doubts;
 }

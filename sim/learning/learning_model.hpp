@@ -91,6 +91,8 @@ public:
     virtual std::optional<std::uint64_t> digest(const LearningState&) const { return std::nullopt; }
     // How sure all this is, in a line for people; empty where nothing is known of it.
     virtual std::string uncertainty() const { return {}; }
+    // Whether learners train and meet as the Plan says; else a law says what steps are worth.
+    virtual bool really_trains() const { return false; }
     // Whether the learning rate is the Plan's, so that policies may turn it; else a rule sets it.
     virtual bool rate_of_plan() const = 0;
     // The same task as one run meets it: luck with the seed makes the way longer or shorter. What

@@ -112,6 +112,7 @@ public:
         return share_of_test(correct_in(here->state));
     }
 
+    bool really_trains() const override { return true; }
     bool rate_of_plan() const override { return true; }
 
     std::shared_ptr<const LearningModel> drawn(std::uint64_t seed) const override {
