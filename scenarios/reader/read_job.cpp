@@ -54,7 +54,12 @@ namespace {
 // collective.
 void read_communication(ConfigReader& config, sim::JobSpec& job) {
     auto table = config.object_if_present("communication");
-    if (!table) return;
+    if (!table) {
+        if (config.has("interference")) {
+            config.fail("interference", "goes with \"communication\", which it makes longer");
+        }
+        return;
+    }
     for (const std::string& name : table->keys()) {
         const auto place = std::ranges::find(policies::collective_names(), name);
         if (place == policies::collective_names().end()) {
