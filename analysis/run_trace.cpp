@@ -173,6 +173,9 @@ std::vector<TracedRun> traced_runs(const fs::path& results) {
     const fs::path folder = results / "runs";
     std::vector<TracedRun> runs;
     std::error_code ignored;
+    if (!fs::is_directory(results, ignored)) {
+        throw InputError(results.string(), "", "there is no such folder");
+    }
     if (fs::is_directory(folder, ignored)) {
         for (const auto& entry : fs::recursive_directory_iterator(folder)) {
             if (entry.path().filename() != "timeline.csv") continue;

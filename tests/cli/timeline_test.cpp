@@ -109,7 +109,7 @@ TEST_CASE("timeline: what has no timeline is refused, and nothing is replaced", 
     };
     const Wrong all[] = {
         {{"empty", "--out", "t.json"}, "has no runs with a timeline"},
-        {{"nowhere", "--out", "t.json"}, "has no runs with a timeline"},
+        {{"nowhere", "--out", "t.json"}, "nowhere: there is no such folder"},
         {{"bad", "--out", "t.json"}, "spot_losses"},
         {{"torn", "--out", "t.json"}, "timeline.csv:2:11: expected a number of losses"},
         {{"bad", "bad", "--out", "t.json"}, "named twice"},
