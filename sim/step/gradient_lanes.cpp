@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/invariant.hpp"
 #include "kernels/schedule.hpp"
@@ -45,7 +47,8 @@ PhasedCollective all_to_all_at_once(std::int32_t ranks) {
     return {"all_to_all", ranks, {std::move(phase)}};
 }
 
-// Ranks that have it double in every round; who broadcasts does not matter to links that are alike.
+// As a Communicator broadcasts (kernels/rank_program.hpp): ranks that have it double in every
+// round. Who broadcasts does not matter to links that are alike.
 PhasedCollective binomial_broadcast(std::int32_t ranks) {
     PhasedCollective collective{"broadcast", ranks, {}};
     for (std::int32_t have = 1; have < ranks; have *= 2) {
@@ -56,6 +59,69 @@ PhasedCollective binomial_broadcast(std::int32_t ranks) {
         collective.phases.push_back(std::move(phase));
     }
     return collective;
+}
+
+// The ranks of each ring from the first one on.
+std::vector<std::vector<std::int32_t>> orders_of(const CollectivePhase& rings) {
+    std::vector<std::size_t> next(rings.edges.size());  // by edge, the one after it in its ring
+    for (std::size_t i = 0; i < next.size(); ++i) {
+        if (rings.before.empty()) {  // one ring, whose edges stand by sender
+            next[i] = static_cast<std::size_t>(rings.edges[i].to);
+        } else {
+            next[rings.before[i]] = i;
+        }
+    }
+    std::vector<std::vector<std::int32_t>> orders;
+    for (std::size_t i = 0; i < next.size(); ++i) {
+        if (rings.edges[i].from != 0) continue;
+        std::vector<std::int32_t>& order = orders.emplace_back(1, 0);
+        for (std::size_t at = i; rings.edges[at].to != 0; at = next[at]) {
+            order.push_back(rings.edges[at].to);
+        }
+    }
+    return orders;
+}
+
+constexpr double chain_chunks = 64;             // of a buffer, for each rank that passes it on
+constexpr std::size_t chain_phases_max = 1024;  // in which a chain fills
+
+// A first chunk passes down one chain as far as its last edge; a rank that has passed it on sends
+// the whole buffer behind it, over all chains. Of very many edges one in so many stands for all of
+// them.
+PhasedCollective chain_broadcast(const std::vector<std::vector<std::int32_t>>& orders) {
+    const std::size_t ranks = orders.front().size();
+    const double share = 1.0 / static_cast<double>(orders.size());  // of each chain
+    PhasedCollective collective{"broadcast", static_cast<std::int32_t>(ranks), {}};
+    const std::size_t hops = ranks - 2;
+    const std::size_t together = (hops + chain_phases_max - 1) / chain_phases_max;
+    for (std::size_t end = 0; end < hops;) {
+        const std::size_t count = std::min(together, hops - end);
+        end += count;
+        const TransferGraph::Edge edge{orders.front()[end - 1], orders.front()[end]};
+        collective.phases.push_back({{edge},
+                                     static_cast<std::int64_t>(count),
+                                     share / (chain_chunks * static_cast<double>(hops))});
+    }
+    CollectivePhase rest{{}, 1, share};
+    for (const std::vector<std::int32_t>& order : orders) {
+        for (std::size_t i = 0; i + 1 < ranks; ++i) rest.edges.push_back({order[i], order[i + 1]});
+    }
+    std::ranges::sort(rest.edges, {}, [](const TransferGraph::Edge& edge) {
+        return std::pair(edge.from, edge.to);
+    });
+    collective.phases.push_back(std::move(rest));
+    return collective;
+}
+
+PlacedCollective placed_broadcast(ClusterNetwork& network, const StepJob& job,
+                                  std::span<const DeviceId> workers) {
+    if (job.nccl) return {network, NcclCollective::all_gather, workers, job.name, true};
+    const auto rings =
+        nvlink_rings(network.topology(), workers, workers_per_machine(network.topology(), workers));
+    if (rings) return {network, chain_broadcast(orders_of(rings->phases.front())), workers};
+    std::vector<std::int32_t> order(workers.size());
+    std::iota(order.begin(), order.end(), 0);
+    return {network, chain_broadcast({order}), workers};
 }
 
 std::uint32_t highest_lane(const StepJob& job) {
@@ -194,7 +260,7 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, con
             return {network, ring_of_parts("all_gather", ranks), workers};
         case ExchangeKind::reduce_scatter:
             return {network, ring_of_parts("reduce_scatter", ranks), workers};
-        case ExchangeKind::broadcast: return {network, binomial_broadcast(ranks), workers};
+        case ExchangeKind::broadcast: return placed_broadcast(network, job, workers);
         case ExchangeKind::all_to_all: return {network, all_to_all(ranks), workers};
         case ExchangeKind::token_all_to_all: return {network, all_to_all_at_once(ranks), workers};
         case ExchangeKind::tensor_all_reduce:
@@ -203,6 +269,13 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, con
         case ExchangeKind::context_ring: break;
     }
     INVARIANT(false);
+}
+
+Bytes exchange_bytes(ExchangeKind kind, const PlacedCollective& placed, std::size_t ranks,
+                     Bytes bytes) {
+    if (kind != ExchangeKind::broadcast || !placed.is_nccl()) return bytes;
+    const auto edges = static_cast<std::int64_t>(ranks) - 1;
+    return Bytes::of((bytes.raw() + edges - 1) / edges);
 }
 
 }  // namespace ukemi::sim

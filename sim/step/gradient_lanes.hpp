@@ -34,7 +34,17 @@ PlacedCollective placed_parts(ClusterNetwork& network, ExchangeKind kind, const 
 
 // Between replicas; see ExchangeKind, but those of a cell, for what the bytes mean. Workers:
 // two or more.
+//
+// A broadcast goes from the first worker down a pipelined chain through all others, chunk after
+// chunk: as many chains as NVLink gives rings in a machine, each such a ring without the edge that
+// comes back; else one in the order of ranks. It takes size / bandwidth, the latencies of all edges
+// and n - 2 times a chunk, all of which are 1/64 of a chain's buffer together: NCCL's are of half a
+// megabyte, whatever the size. With NCCL's times it takes those of a gather by its rings in which
+// every edge carries as much: in n parts of size / (n - 1).
 PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, const StepJob& job,
                                  std::span<const DeviceId> workers);
+// With what bytes that is to be started, of so many workers.
+Bytes exchange_bytes(ExchangeKind kind, const PlacedCollective& placed, std::size_t ranks,
+                     Bytes bytes);
 
 }  // namespace ukemi::sim

@@ -181,7 +181,9 @@ void WorkloadPlayer::begin_next(std::uint32_t number, Instant now) {
     ++group.begun;
     group.busy = true;
     ++under_way_;
-    host().send(*this, placed(group, first.exchange), first.bytes, now + job().launch.overhead,
+    const PlacedCollective& by = placed(group, first.exchange);
+    const Bytes bytes = exchange_bytes(first.exchange, by, group.ranks.size(), first.bytes);
+    host().send(*this, by, bytes, now + job().launch.overhead,
                 work_token(WorkToken::collective, 0, number));
 }
 

@@ -68,22 +68,6 @@ TEST_CASE("workload: what the fuzzer begins with is read and played, whole only"
     CHECK(count >= 9);
 }
 
-TEST_CASE("workload: a broadcast doubles those who have it in every round", "[workload]") {
-    scenarios::ChakraNode node;
-    node.type = scenarios::ChakraType::collective;
-    node.collective = scenarios::ChakraCollective::broadcast;
-    node.bytes = 50'000'000;
-    const std::vector<scenarios::RankTrace> traces = {{"test", {node}}};
-    const auto takes_s = [&](int ranks) {
-        const auto plane = network("Switch", ranks, 50, 500);
-        return length_s(step_of(plane.topology, scenarios::chakra_workload(traces, ranks, {}, {})));
-    };
-    const double round_s = takes_s(2);
-    CHECK(round_s > 0.9e-3);
-    CHECK(takes_s(4) == Approx(2 * round_s).epsilon(1e-6));
-    CHECK(takes_s(8) == Approx(3 * round_s).epsilon(1e-6));
-}
-
 TEST_CASE("workload: an all-reduce on ASTRA-sim's networks takes what its formula says",
           "[workload]") {
     constexpr double gigabyte = 1 << 30;
