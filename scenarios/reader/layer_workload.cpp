@@ -26,11 +26,13 @@ enum class LoopGroups : std::uint8_t { all_ranks, by_first_line, tensor_first, r
 struct LoopKind {
     std::string_view name;
     LoopGroups groups = LoopGroups::by_first_line;
-    bool sends_inputs = true;   // forward, and of gradients of inputs
-    bool sends_weights = true;  // of gradients of weights
+    bool sends_inputs = true;    // forward, and of gradients of inputs
+    bool sends_weights = true;   // of gradients of weights
+    bool weights_first = false;  // are computed before gradients of inputs, which the first layer
+                                 // then has none of
 };
 constexpr std::array<LoopKind, 7> loops = {{
-    {"DATA", LoopGroups::all_ranks, false, true},
+    {"DATA", LoopGroups::all_ranks, false, true, true},
     {"MODEL", LoopGroups::all_ranks, true, false},
     {"HYBRID_DATA_MODEL", LoopGroups::tensor_first},
     {"HYBRID_MODEL_DATA", LoopGroups::replicas_first},
@@ -253,13 +255,19 @@ public:
     explicit LayerProgram(const Degrees& degrees)
         : sizes_{degrees.ranks, degrees.tensor, degrees.replicas(), degrees.expert,
                  degrees.replicas() / degrees.expert},
-          waits_for_inputs_(degrees.loop.groups == LoopGroups::by_first_line) {}
+          waits_for_inputs_(degrees.loop.groups == LoopGroups::by_first_line),
+          weights_first_(degrees.loop.weights_first) {}
 
     void forward(const TextLayer& layer) {
         compute(layer.name, layer.passes[0].time_ns);
         exchange(layer.name, layer.passes[0]);
     }
     void backward(const TextLayer& layer, bool is_first) {
+        if (weights_first_) {
+            weights_beside(layer);
+            if (!is_first) compute(layer.name + " input gradient", layer.passes[1].time_ns);
+            return;
+        }
         compute(layer.name + " input gradient", layer.passes[1].time_ns);
         std::vector<std::uint32_t> beside;  // what is sent while weights' gradients are computed
         if (waits_for_inputs_) {
@@ -269,11 +277,8 @@ public:
             exchange(layer.name + " input gradient", layer.passes[1]);
             beside = std::exchange(last_, computed);
         }
-        compute(layer.name + " weight gradient", layer.passes[2].time_ns);
-        std::vector<std::uint32_t> behind = last_;
-        weights(layer);
-        behind.insert(behind.end(), beside.begin(), beside.end());
-        last_ = std::move(behind);  // what follows does not wait for weights
+        weights_beside(layer);
+        last_.insert(last_.end(), beside.begin(), beside.end());
     }
     // Sends the gradients of weights, and waits for nothing.
     void send_only(const TextLayer& layer) {
@@ -306,14 +311,20 @@ private:
         node.bytes = bytes(parts ? pass.bytes / sizes_[pass.family] : pass.bytes);
         add(std::move(node));
     }
-    void weights(const TextLayer& layer) {
+    // What follows waits until they are computed, and neither until they are sent nor for the
+    // update.
+    void weights_beside(const TextLayer& layer) {
+        compute(layer.name + " weight gradient", layer.passes[2].time_ns);
+        std::vector<std::uint32_t> computed = last_;
         exchange(layer.name + " weight gradient", layer.passes[2]);
         if (layer.passes[2].exchange) compute(layer.name + " update", layer.update_ns);
+        last_ = std::move(computed);
     }
 
     std::array<std::int64_t, 5> sizes_;  // of groups, by family
     bool waits_for_inputs_;              // before it computes the gradients of weights
-    std::vector<std::uint32_t> last_;    // what the next node waits for
+    bool weights_first_;
+    std::vector<std::uint32_t> last_;  // what the next node waits for
 };
 
 std::vector<sim::WorkNode> program_of(const Degrees& degrees,

@@ -7,6 +7,7 @@
 
 #include "base/read_file.hpp"
 #include "scenarios/reader/step_scenario.hpp"
+#include "sim/cluster/fabric.hpp"
 #include "tests/scenarios/workload/play_workload_bytes.hpp"
 
 namespace ukemi {
@@ -129,7 +130,23 @@ TEST_CASE("workload: layers go forward, wait, and come back", "[workload]") {
         "DATA\n2\na -1 1000000 NONE 0 1000000 NONE 0 1000000 ALLREDUCE 8000000 0 "
         "b -1 1000000 NONE 0 1000000 NONE 0 1000000 ALLREDUCE 8000000 0";
     const auto hidden = step_of(ring.topology, scenarios::parse_layer_workload(data, "w.txt", 2));
-    CHECK(length_s(hidden) == Approx(0.006 + sum_s));
+    CHECK(length_s(hidden) == Approx(0.005 + sum_s));  // no gradient of the first layer's input
+}
+
+TEST_CASE("workload: data-parallel layers send before they go on to gradients of inputs",
+          "[workload]") {
+    // Forward 1 ms, back 2 ms of inputs and 3 ms of weights, whose sum takes 12 ms at 10 Gbit/s:
+    // 6 quarters of 10 MB.
+    sim::FabricSpec fabric;
+    fabric.latency = Duration{};
+    const sim::Topology cluster = sim::build_cluster("p3.2xlarge", 4, fabric);
+    const std::string layer = " -1 1000000 NONE 0 2000000 NONE 0 3000000 ALLREDUCE 10000000 0\n";
+    const auto length = [&](const std::string& text) {
+        return length_s(step_of(cluster, scenarios::parse_layer_workload(text, "w.txt", 4)));
+    };
+    CHECK(length("DATA\n1\na" + layer) == Approx(0.016).epsilon(1e-3));
+    // The second sum follows the first, which begins after 2 + 3 ms: before 2 ms of inputs.
+    CHECK(length("DATA\n2\na" + layer + "b" + layer) == Approx(0.029).epsilon(1e-3));
 }
 
 TEST_CASE("workload: each kind of loop sends among the ranks that it means", "[workload]") {
