@@ -4,14 +4,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/input_error.hpp"
+#include "scenarios/reader/step_scenario.hpp"
 
 namespace ukemi::scenarios {
 namespace {
 
 using sim::ExchangeKind;
+
+[[noreturn]] void refuse(const RankTrace& trace, const ChakraNode& node,
+                         const std::string& problem) {
+    throw InputError(trace.file, "",
+                     fmt::format("node {} (\"{}\") {}", node.id, node.name.substr(0, 60), problem));
+}
 
 class TraceProgram {
 public:
@@ -43,9 +52,7 @@ public:
 
 private:
     [[noreturn]] void fail(const ChakraNode& node, const std::string& problem) const {
-        throw InputError(
-            trace_.file, "",
-            fmt::format("node {} (\"{}\") {}", node.id, node.name.substr(0, 60), problem));
+        refuse(trace_, node, problem);
     }
 
     std::int32_t rank_of(const ChakraNode& node, std::int64_t rank) const {
@@ -155,6 +162,82 @@ private:
     const AstraSystem& system_;
 };
 
+// Who sends to whom with one tag, and who takes it.
+class Crossings {
+public:
+    Crossings(std::span<const RankTrace> traces, std::int32_t ranks) : traces_(traces) {
+        for (std::int32_t rank = 0; rank < ranks; ++rank) {
+            for (const ChakraNode& node : trace_of(rank).nodes) {
+                if (node.type == ChakraType::send) {
+                    crossings_[{rank, node.to, node.tag}].sent.push_back(&node);
+                } else if (node.type == ChakraType::receive) {
+                    crossings_[{node.from, rank, node.tag}].taken.push_back(&node);
+                }
+            }
+        }
+    }
+
+    // As many are taken as are sent, and of the same sizes, where those who take them say them.
+    void expect_pairs() const {
+        for (const auto& [channel, crossing] : crossings_) {
+            const std::size_t pairs = std::min(crossing.sent.size(), crossing.taken.size());
+            if (crossing.sent.size() > pairs) {
+                lacks(channel, *crossing.sent[pairs], true, crossing.taken.size());
+            }
+            if (crossing.taken.size() > pairs) {
+                lacks(channel, *crossing.taken[pairs], false, crossing.sent.size());
+            }
+            expect_sizes(channel, crossing);
+        }
+    }
+
+private:
+    using Channel = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // from, to, tag
+    struct Crossing {
+        std::vector<const ChakraNode*> sent;
+        std::vector<const ChakraNode*> taken;
+    };
+
+    const RankTrace& trace_of(std::int64_t rank) const {
+        return traces_.size() == 1 ? traces_.front() : traces_[static_cast<std::size_t>(rank)];
+    }
+
+    [[noreturn]] void lacks(const Channel& channel, const ChakraNode& node, bool is_sent,
+                            std::size_t there) const {
+        const auto& [from, to, tag] = channel;
+        const std::int64_t self = is_sent ? from : to;
+        const std::int64_t other = is_sent ? to : from;
+        refuse(trace_of(self), node,
+               fmt::format("of rank {} {} rank {} with the tag {}: expected a {} node there for "
+                           "each, found {}",
+                           self, is_sent ? "sends to" : "receives from", other, tag,
+                           is_sent ? "COMM_RECV" : "COMM_SEND", there));
+    }
+
+    void expect_sizes(const Channel& channel, const Crossing& crossing) const {
+        const auto& [from, to, tag] = channel;
+        std::map<std::int64_t, std::size_t> sizes;  // of messages that are left
+        for (const ChakraNode* const node : crossing.sent) ++sizes[node->bytes];
+        for (const ChakraNode* const node : crossing.taken) {
+            if (node->bytes == 0) continue;  // it does not say it
+            const auto found = sizes.find(node->bytes);
+            if (found != sizes.end() && found->second > 0) {
+                --found->second;
+                continue;
+            }
+            const auto left =
+                std::ranges::find_if(sizes, [](const auto& size) { return size.second > 0; });
+            refuse(trace_of(to), *node,
+                   fmt::format("of rank {} receives {} bytes from rank {} with the tag {}: "
+                               "expected {}, as many as it sends",
+                               to, node->bytes, from, tag, left->first));
+        }
+    }
+
+    std::span<const RankTrace> traces_;
+    std::map<Channel, Crossing> crossings_;
+};
+
 }  // namespace
 
 std::vector<sim::WorkNode> lone_rank_nodes(std::span<const ChakraNode> nodes, std::string_view file,
@@ -201,6 +284,10 @@ sim::Workload chakra_workload(std::span<const RankTrace> traces, std::int32_t ra
         workload.programs.push_back(
             TraceProgram(traces[i], ranks, families, sizes, system).nodes());
     }
+    std::int64_t nodes = 0;
+    for (const RankTrace& trace : traces) nodes += static_cast<std::int64_t>(trace.nodes.size());
+    if (traces.size() == 1) nodes *= ranks;
+    if (nodes <= messages_most) Crossings(traces, ranks).expect_pairs();  // else it is refused
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
         workload.program_of.push_back(traces.size() == 1 ? 0U : static_cast<std::uint32_t>(rank));
     }

@@ -23,7 +23,8 @@ using CommGroups = std::map<std::string, std::vector<std::int32_t>>;
 // One trace a rank, or one for all `ranks`. Without `groups`, all collectives are of all ranks. A
 // compute node takes its duration, or if it has none (or the system says so) the longer of its
 // operations at the peak and its tensors at the memory's rate. InputError with file and node: a
-// collective that is not played, a rank or node that is not there, nodes that wait for each other.
+// collective that is not played, a rank or node that is not there, nodes that wait for each other,
+// sends that nobody receives or the other way round, or as another number of bytes.
 sim::Workload chakra_workload(std::span<const RankTrace> traces, std::int32_t ranks,
                               const std::optional<CommGroups>& groups, const AstraSystem& system);
 

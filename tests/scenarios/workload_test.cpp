@@ -192,7 +192,7 @@ TEST_CASE("workload: each kind of loop sends among the ranks that it means", "[w
     CHECK(length(ring, 2, "MICRO" + weights, 0) == Approx(2 * fast_s));
 }
 
-TEST_CASE("workload: sends meet their receives, and a rank that nobody sends to is told",
+TEST_CASE("workload: sends meet their receives, and ranks that wait for each other are told",
           "[workload]") {
     using scenarios::ChakraType;
     scenarios::ChakraNode first;
@@ -212,11 +212,51 @@ TEST_CASE("workload: sends meet their receives, and a rank that nobody sends to 
     const auto step = step_of(ring.topology, scenarios::chakra_workload(traces, 2, {}, {}));
     CHECK(length_s(step) == Approx(1e-3 + 5e6 / (50.0 * (1 << 30)) + 500e-9));
     CHECK(to_seconds(step.parts.compute) == Approx(0.5e-3));
-    traces[0].nodes.pop_back();
+    // Both wait for the other's message before they send their own.
+    traces[0].nodes = {receive, send};
+    traces[0].nodes[0].from = 1;
+    traces[0].nodes[1].after = {0};
+    traces[1].nodes = {receive, send};
+    traces[1].nodes[1].to = 0;
+    traces[1].nodes[1].after = {0};
     CHECK(
         complaint([&] { step_of(ring.topology, scenarios::chakra_workload(traces, 2, {}, {})); }) ==
-        "job job: rank 1 waits for ever: 1 of its 1 nodes wait for each other, or for ranks "
+        "job job: rank 0 waits for ever: 2 of its 2 nodes wait for each other, or for ranks "
         "that do not come");
+}
+
+TEST_CASE("workload: what is sent is received, as as many bytes", "[workload]") {
+    using scenarios::ChakraType;
+    const auto message = [](ChakraType type, std::uint64_t id, std::int64_t size) {
+        scenarios::ChakraNode node;
+        node.id = id;
+        node.type = type;
+        node.to = 1;
+        node.bytes = size;
+        return node;
+    };
+    const auto refusal = [](std::vector<scenarios::ChakraNode> of_0,
+                            std::vector<scenarios::ChakraNode> of_1) {
+        const std::vector<scenarios::RankTrace> traces = {{"0.et", std::move(of_0)},
+                                                          {"1.et", std::move(of_1)}};
+        return complaint([&] { scenarios::chakra_workload(traces, 2, {}, {}); });
+    };
+    const auto send = [&](std::uint64_t id, std::int64_t size) {
+        return message(ChakraType::send, id, size);
+    };
+    const auto receive = [&](std::uint64_t id, std::int64_t size) {
+        return message(ChakraType::receive, id, size);
+    };
+    CHECK(refusal({send(3, 8), send(4, 16)}, {receive(7, 16), receive(8, 0)}).empty());
+    CHECK(refusal({send(3, 8)}, {}) ==
+          "0.et: node 3 (\"\") of rank 0 sends to rank 1 with the tag 0: expected a COMM_RECV node "
+          "there for each, found 0");
+    CHECK(refusal({send(3, 8)}, {receive(7, 8), receive(8, 8)}) ==
+          "1.et: node 8 (\"\") of rank 1 receives from rank 0 with the tag 0: expected a COMM_SEND "
+          "node there for each, found 1");
+    CHECK(refusal({send(3, 8)}, {receive(7, 9)}) ==
+          "1.et: node 7 (\"\") of rank 1 receives 9 bytes from rank 0 with the tag 0: expected 8, "
+          "as many as it sends");
 }
 
 TEST_CASE("workload: what is wrong is named with its place", "[workload]") {
