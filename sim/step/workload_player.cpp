@@ -21,6 +21,10 @@ std::uint64_t work_token(WorkToken kind, std::uint64_t rank, std::uint64_t node)
            rank << work_rank_bits | node;
 }
 
+// An all-to-all of so many ranks is played as NCCL sends it, every rank to all others at once; of
+// more in rounds, so that it takes seconds to play.
+constexpr std::size_t at_once_max = 512;
+
 }  // namespace
 
 WorkloadPlayer::WorkloadPlayer(StepHost& host, const StepJob& job, const StepOptions& options)
@@ -198,11 +202,16 @@ PlacedCollective& WorkloadPlayer::placed(Group& group, ExchangeKind kind) {
     const bool sum = kind == ExchangeKind::all_reduce;
     const std::int32_t each = workers_per_machine(network.topology(), workers);
     const bool grid = sum && !job().axes.empty() && workers.size() == ranks_.size();
-    PlacedCollective made = grid  ? PlacedCollective(network, job().axes, workers)
-                            : sum ? placed_all_reduce(network, job(), workers, each)
-                            : kind == ExchangeKind::all_to_all || kind == ExchangeKind::broadcast
-                                ? placed_exchange(network, kind, job(), workers)
-                                : placed_parts(network, kind, job(), workers);
+    const auto make = [&] {
+        if (grid) return PlacedCollective(network, job().axes, workers);
+        if (sum) return placed_all_reduce(network, job(), workers, each);
+        if (kind == ExchangeKind::broadcast) return placed_exchange(network, kind, job(), workers);
+        if (kind != ExchangeKind::all_to_all) return placed_parts(network, kind, job(), workers);
+        const bool at_once = workers.size() <= at_once_max;
+        return placed_exchange(network, at_once ? ExchangeKind::token_all_to_all : kind, job(),
+                               workers);
+    };
+    PlacedCollective made = make();
     note_links(made.links());
     return group.placed.emplace(kind, std::move(made)).first->second;
 }

@@ -90,6 +90,20 @@ TEST_CASE("workload: an all-reduce on ASTRA-sim's networks takes what its formul
     }
 }
 
+TEST_CASE("workload: an all-to-all goes over all links at once", "[workload]") {
+    constexpr double gigabyte = 1 << 30;
+    for (const int npus : {2, 3, 8}) {
+        sim::Workload exchange = one_sum(npus, 8'000'000 * npus);
+        exchange.programs.front().front().exchange = sim::ExchangeKind::all_to_all;
+        const auto all = network("FullyConnected", npus, 50, 500);
+        const auto plane = network("Switch", npus, 50, 500);
+        const double part_s = 8e6 / (50 * gigabyte);
+        CAPTURE(npus);
+        CHECK(length_s(step_of(all.topology, exchange)) == Approx(part_s + 500e-9));
+        CHECK(length_s(step_of(plane.topology, exchange)) == Approx((npus - 1) * part_s + 1000e-9));
+    }
+}
+
 TEST_CASE("workload: ASTRA-sim's own times of the same all-reduce", "[workload]") {
     // Recorded from its analytical backends (commit 2a2979a): 100 MiB in a ring, links of 12.5e9
     // bytes/s (11.64 of its GB/s) and 2 us a hop; through a switch 1 us before and after it, of the
