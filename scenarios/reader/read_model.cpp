@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <limits>
@@ -148,6 +149,10 @@ void add_layer(ConfigReader& config, sim::LayerStack& net, std::string_view kind
 sim::ModelProfile read_layers(ConfigReader& config, const std::string& name) {
     const std::vector<double> input = config.numbers("input", 1, side_most);
     if (input.size() != 3) config.fail("input", "expected channels, height and width");
+    for (const double side : input) {
+        if (std::trunc(side) == side) continue;
+        config.fail("input", fmt::format("expected whole channels and pixels, found {}", side));
+    }
     const auto whole = [&](std::size_t i) { return static_cast<std::int64_t>(input[i]); };
     sim::LayerStack net(name, fmt::format("image of {} x {}", whole(1), whole(2)),
                         {whole(0), whole(1), whole(2)});
