@@ -69,15 +69,20 @@ bool all_can_play(const sim::Topology& topology, const sim::StepJob& job,
 }
 
 // The grid that is searched, or the cheapest schedule, for what is added up; a ring where messages
-// are gathered alone.
+// are gathered alone, or nothing is.
 void choose_schedule(const ServedRanks& ranks, bool searched,
                      std::span<const sim::GradientBucket> added_up, bool gathers,
                      StepJobEntry& entry) {
     sim::StepJob& job = entry.job;
     const bool cheapest = job.collective == policies::Collective::automatic;
-    if (added_up.empty() && gathers) {
-        entry.why = "messages are gathered in a ring: nothing is added up on the way";
-        if (searched || cheapest) job.collective = policies::Collective::ring;
+    if (added_up.empty()) {
+        const bool chosen = searched || cheapest;
+        if (gathers) {
+            entry.why = "messages are gathered in a ring: nothing is added up on the way";
+        } else if (chosen) {
+            entry.why = "nothing is added up";
+        }
+        if (chosen) job.collective = policies::Collective::ring;
     } else if (searched) {
         job.searched_message = sim::mean_message(added_up);
         const sim::SearchedDimensions found = sim::search_dimensions(

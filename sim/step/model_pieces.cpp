@@ -47,13 +47,15 @@ std::int64_t norm_channels(const LayerCost& layer) {
 }
 
 DenseShape dense_shape(const LayerCost& layer) {
-    // Each weight is used once a sample: inputs × outputs multiply-adds, inputs + outputs values.
-    const auto weights = static_cast<std::int64_t>(layer.forward_flops / 2);
-    const std::int64_t outputs = layer.parameters - weights;
-    if (weights == 0 || outputs <= 0 || weights % outputs != 0) return {};
-    const std::int64_t inputs = weights / outputs;
-    if (layer.values_moved != inputs + outputs) return {};
-    return {inputs, outputs};
+    // Each weight is used once a sample: a product of one row, which reads all inputs and writes
+    // all outputs and nothing else. With a bias or without.
+    const std::int64_t weights = layer.depth * layer.columns;
+    const bool has_weights =
+        layer.parameters == weights || layer.parameters == weights + layer.columns;
+    if (layer.rows != 1 || !has_weights || layer.values_moved != layer.depth + layer.columns) {
+        return {};
+    }
+    return {layer.depth, layer.columns};
 }
 
 std::vector<LayerRange> stage_ranges(const ModelProfile& model, std::int32_t stages) {

@@ -159,6 +159,21 @@ TEST_CASE("own model: 174.6 billion parameters divided among 384 A100, beside a 
     CHECK(results[0].collective == "nccl");
 }
 
+TEST_CASE("own model: of fully connected layers alone, all divided", "[scenario][own_model]") {
+    const auto scenario = scenarios::step_scenario_from_text(
+        R"({"name": "own", "seed": 1, "cluster": {"machine": "p3.2xlarge", "count": 4},
+            "job": {"batch": 32, "steps": 1, "layout": {"split_dense": true},
+                    "model": {"kind": "layers", "input": [3, 32, 32],
+                              "layers": [{"kind": "dense", "outputs": 4096, "bias": false},
+                                         {"kind": "dense", "outputs": 4096, "bias": false}]}}})",
+        "own.json");
+    const scenarios::StepJobEntry& entry = scenario.jobs.at(0);
+    CHECK(entry.why == "nothing is added up");
+    CHECK(entry.job.layout->stages.at(0).buckets.empty());
+    const auto results = sim::run_steps(scenario.topology, std::span(&entry.job, 1), {}, {1, 0});
+    CHECK(results[0].steps.back().parts.exchange > Duration{});
+}
+
 TEST_CASE("own model: what no model can be is refused", "[scenario][own_model]") {
     struct Refused {
         const char* model;
