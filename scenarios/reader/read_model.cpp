@@ -56,12 +56,14 @@ void expect_counts(const ConfigReader& config, const sim::TransformerShape& shap
     const double of_experts = static_cast<double>(shape.experts * products) *
                               static_cast<double>(shape.hidden * shape.inner());
     const auto layers = static_cast<double>(shape.layers);
+    const std::int64_t outputs = shape.tied_embedding ? 0 : shape.vocabulary;
     const sim::BlockKept kept = sim::block_kept(shape);
-    expect_counts(config,
-                  layers * (static_cast<double>(block) + of_experts) +
-                      static_cast<double>((shape.vocabulary + shape.positions) * shape.hidden),
-                  layers * static_cast<double>(kept.whole_values + kept.values) +
-                      static_cast<double>(shape.sequence_length * shape.vocabulary));
+    expect_counts(
+        config,
+        layers * (static_cast<double>(block) + of_experts) +
+            static_cast<double>((shape.vocabulary + outputs + shape.positions) * shape.hidden),
+        layers * static_cast<double>(kept.whole_values + kept.values) +
+            static_cast<double>(shape.sequence_length * shape.vocabulary));
 }
 
 sim::ModelProfile read_transformer(ConfigReader& config, const std::string& name) {
@@ -73,7 +75,13 @@ sim::ModelProfile read_transformer(ConfigReader& config, const std::string& name
     shape.feed_forward = config.integer("feed_forward", 1, 1 << 22, 4 * shape.hidden);
     shape.vocabulary = config.integer("vocabulary", 1, 1 << 24);
     shape.sequence_length = config.integer("sequence", 1, 1 << 22);
-    shape.positions = shape.sequence_length;
+    shape.positions = config.integer("positions", 0, 1 << 22, shape.sequence_length);
+    if (shape.positions > 0 && shape.positions < shape.sequence_length) {
+        config.fail("positions", fmt::format("expected 0, where they are rotated, or at least the "
+                                             "{} tokens of a sequence, found {}",
+                                             shape.sequence_length, shape.positions));
+    }
+    shape.tied_embedding = config.flag("tied_embedding", true);
     shape.gated = config.flag("gated", false);
     shape.flash = config.flag("flash_attention", false);
     constexpr std::int64_t experts_most = 4096;

@@ -8,7 +8,8 @@ namespace ukemi::scenarios {
 
 // A name, or an object whose `kind` says how the model is described:
 //   transformer  `layers`, `hidden`, `heads`, `vocabulary`, `sequence`, and where they differ from
-//                GPT-2's `kv_heads`, `feed_forward`, `gated` and `flash_attention`
+//                GPT-2's `kv_heads`, `feed_forward`, `gated`, `flash_attention`, `positions` and
+//                `tied_embedding`
 //   layers       a list of `layers` of an image network, one after another, from an `input` of
 //                channels, height and width
 //   counted      `parameters`, `tensors` and `forward_flops` of a sample, in equal parts

@@ -103,6 +103,9 @@ public:
     LayerKernels embeddings() {
         for (int i = 0; i < 3; ++i) moves(2 * value_ * width_, 3 * value_ * width_);
         of_weights(clock_.traffic(value_ * table()));
+        if (cut_.accumulates && !shape_.tied_embedding) {
+            of_weights(clock_.traffic(3 * value_ * table()));
+        }
         small(6, 4);
         return sum_;
     }

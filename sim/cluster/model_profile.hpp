@@ -42,7 +42,7 @@ struct TransformerShape {
     std::int64_t hidden = 0;
     std::int64_t heads = 0;
     std::int64_t vocabulary = 0;
-    std::int64_t positions = 0;        // that have an embedding
+    std::int64_t positions = 0;        // that have an embedding; 0: tokens are rotated instead
     std::int64_t sequence_length = 0;  // of one sample
     std::int64_t kv_heads = 0;         // heads of keys and values; 0: as many as queries have
     std::int64_t feed_forward = 0;     // inner width; 0: four times the hidden one
@@ -53,6 +53,7 @@ struct TransformerShape {
     std::int64_t experts = 1;
     std::int64_t experts_per_token = 1;
     std::int64_t head_width = 0;  // of a head; 0: the hidden size over the heads
+    bool tied_embedding = true;   // the words' is also the matrix that makes the logits
 
     std::int64_t head() const { return head_width > 0 ? head_width : hidden / heads; }
     std::int64_t queries() const { return heads * head(); }  // of all heads, a token

@@ -101,10 +101,12 @@ std::vector<kernels::TensorShape> tensor_shapes(const ModelProfile& model) {
     for (std::size_t i = 0; i < model.tensors.size(); ++i) {
         const GradientTensor& tensor = model.tensors[i];
         std::int64_t rows = tensor.elements;
-        if (tensor.name.ends_with(".weight") && i + 1 < model.tensors.size()) {
+        const bool of_words =
+            tensor.name.starts_with("embeddings.") || tensor.name == "logits.weight";
+        if (!of_words && tensor.name.ends_with(".weight") && i + 1 < model.tensors.size()) {
             const std::int64_t outputs = model.tensors[i + 1].elements;
             if (tensor.elements % outputs == 0) rows = outputs;
-        } else if (model.transformer && tensor.name.starts_with("embeddings.") &&
+        } else if (model.transformer && of_words &&
                    tensor.elements % model.transformer->hidden == 0) {
             rows = tensor.elements / model.transformer->hidden;
         }

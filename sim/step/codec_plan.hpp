@@ -8,7 +8,8 @@
 // the backward pass (data_parallel_player.hpp).
 //
 // A weight is a matrix of as many rows as the layer has outputs: as the bias or scale after it has
-// elements; embeddings of transformers have hidden columns. Everything else is a vector.
+// elements; embeddings of transformers and an output matrix of its own have hidden columns.
+// Everything else is a vector.
 #pragma once
 
 #include <span>

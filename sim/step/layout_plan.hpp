@@ -2,13 +2,13 @@
 //
 // Transformers only may be cut, as Megatron-LM cuts them (Shoeybi et al. 2019, section 3;
 // Narayanan et al., SC 2021): blocks go in equal numbers to the stages, embeddings to the first and
-// the logits to the last, whose workers have the words' embedding for them as well. In a tensor
-// group of t, matrices, the vocabulary and the biases of what is split by columns are divided by t,
-// norms and the other biases are replicated; the activations of a micro-batch are all-reduced twice
-// a block in the forward pass and twice in the backward one, and twice more where the forward pass
-// is computed again. Without times of kernels (layer_times.hpp), arithmetic is divided by t: what
-// smaller matrices lose is not seen. Not counted: the all-reduces of the embedding's output, of the
-// loss, and of the embedding between the first and the last stage; and where parameters are
+// the logits to the last, whose workers have the words' embedding for them as well, if it is tied.
+// In a tensor group of t, matrices, the vocabulary and the biases of what is split by columns are
+// divided by t, norms and the other biases replicated; activations of a micro-batch are summed
+// twice a block in the forward pass and twice in the backward one, and twice more where the forward
+// pass is computed again. Without times of kernels (layer_times.hpp), arithmetic is divided by t:
+// what smaller matrices lose is not seen. Not counted: the all-reduces of the embedding's output,
+// of the loss, and of the embedding between the first and the last stage; and where parameters are
 // divided, that the logits gather it again.
 //
 // Ranks of a context group have their part of every sample's tokens, so parts of as many tokens in

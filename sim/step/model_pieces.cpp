@@ -117,7 +117,7 @@ ModelPieces::ModelPieces(const ModelProfile& model, const LayoutRequest& request
     }
     first_tensors_.push_back(tensor);
     ties_ = request.degrees.pipeline > 1 && request.pipeline().copies() == 1 &&
-            model.layers.back().name == "logits";
+            model.layers.back().name == "logits" && model.transformer->tied_embedding;
 }
 
 // Of a tensor that is cut into so many parts. Whole heads of keys and values stay together: ranks

@@ -41,7 +41,8 @@ std::vector<LayerRange> layer_units(const ModelProfile& model, const LayerRange&
 enum class TensorSums : std::uint8_t { by_all, by_some, by_nobody };
 
 // What one worker of the layout holds of ranges; both outlive it. The last stage of a pipeline has
-// the words' embedding, too, which makes its logits, unless its worker has the first stage as well.
+// the words' embedding, too, which makes its logits, unless its worker has the first stage as well,
+// or they have a matrix of their own.
 class ModelPieces {
 public:
     ModelPieces(const ModelProfile& model, const LayoutRequest& request);

@@ -159,6 +159,29 @@ TEST_CASE("own model: 174.6 billion parameters divided among 384 A100, beside a 
     CHECK(results[0].collective == "nccl");
 }
 
+TEST_CASE("own model: the parameters of Llama as published", "[scenario][own_model]") {
+    // Of the models' cards (Llama-2-7B, Llama-3-8B). Ours have biases, and norms a shift.
+    const auto parameters_of = [](const std::string& more) {
+        const std::string model = fmt::format(
+            R"("model": {{"kind": "transformer", "layers": 32, "hidden": 4096, "heads": 32,
+                "gated": true, "sequence": 2048, "flash_attention": true, {}}},
+               "precision": "bf16", "optimiser_state": "sgd", "batch": 1)",
+            more);
+        const std::string text = fmt::format(
+            R"({{"name": "own", "seed": 1, "cluster": {{"machine": "dgx_h100"}},
+                 "job": {{"workers": 1, "steps": 1, {}}}}})",
+            model);
+        const auto job = scenarios::step_scenario_from_text(text, "own.json").jobs.at(0);
+        return static_cast<double>(job.gradient / bytes(2));
+    };
+    const std::string llama_2 = R"("feed_forward": 11008, "vocabulary": 32000)";
+    const std::string llama_3 = R"("feed_forward": 14336, "kv_heads": 8, "vocabulary": 128256)";
+    const std::string untied = R"(, "positions": 0, "tied_embedding": false)";
+    CHECK(parameters_of(llama_2 + untied) == Approx(6'738'415'616).epsilon(1e-3));
+    CHECK(parameters_of(llama_3 + untied) == Approx(8'030'261'248).epsilon(1e-3));
+    CHECK(parameters_of(llama_2 + untied) - parameters_of(llama_2) == (32000 - 2048) * 4096);
+}
+
 TEST_CASE("own model: of fully connected layers alone, all divided", "[scenario][own_model]") {
     const auto scenario = scenarios::step_scenario_from_text(
         R"({"name": "own", "seed": 1, "cluster": {"machine": "p3.2xlarge", "count": 4},
@@ -188,6 +211,10 @@ TEST_CASE("own model: what no model can be is refused", "[scenario][own_model]")
                      "/kv_heads: expected a divisor of the 8 heads, found 3"},
              Refused{R"({"kind": "layers", "input": [3, 8], "layers": []})",
                      "/input: expected channels, height and width"},
+             Refused{R"({"kind": "transformer", "layers": 2, "hidden": 64, "heads": 8,
+                         "vocabulary": 10, "sequence": 8, "positions": 7})",
+                     "/positions: expected 0, where they are rotated, or at least the 8 tokens of "
+                     "a sequence, found 7"},
              Refused{R"({"kind": "layers", "input": [3.99, 224, 224],
                          "layers": [{"kind": "dense", "outputs": 10}]})",
                      "/input: expected whole channels and pixels, found 3.99"},

@@ -22,6 +22,6 @@ struct BottleneckStages {
 ModelProfile imagenet_resnet(std::string name, const BottleneckStages& stages);
 
 ModelProfile bert(std::string name, const TransformerShape& shape);  // encoder and pooler, no head
-ModelProfile gpt2(std::string name, const TransformerShape& shape);  // output tied to embedding
+ModelProfile gpt2(std::string name, const TransformerShape& shape);
 
 }  // namespace ukemi::sim

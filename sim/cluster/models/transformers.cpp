@@ -103,8 +103,9 @@ public:
         profile_.mask_bytes_kept += kept.whole_bytes + kept.bytes;
     }
 
-    void logits() {  // the embedding's matrix again
+    void logits() {  // the embedding's matrix again, or one of its own
         layer("logits");
+        if (!shape_.tied_embedding) tensor("weight", shape_.vocabulary * shape_.hidden);
         profile_.layers.back().forward_flops =
             2.0 * static_cast<double>(width()) * static_cast<double>(shape_.vocabulary);
         const std::int64_t values = shape_.sequence_length * shape_.vocabulary;
@@ -173,7 +174,7 @@ ModelProfile gpt2(std::string name, const TransformerShape& shape) {
     const std::int64_t h = shape.hidden;
     net.layer("embeddings");
     net.tensor("word", shape.vocabulary * h);
-    net.tensor("position", shape.positions * h);
+    if (shape.positions > 0) net.tensor("position", shape.positions * h);
     for (std::int64_t i = 0; i < shape.layers; ++i) {
         net.layer(fmt::format("layer{}.attention", i));
         net.norm("norm");

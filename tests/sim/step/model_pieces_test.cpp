@@ -1,9 +1,11 @@
-// model_pieces_test.cpp — which layers are fully connected.
+// model_pieces_test.cpp — which layers are fully connected, and who holds what makes the logits.
 #include <catch2/catch.hpp>
 
 #include "sim/cluster/layer_stack.hpp"
+#include "sim/step/codec_plan.hpp"
 #include "sim/step/layout_plan.hpp"
 #include "sim/step/model_pieces.hpp"
+#include "tests/sim/step/small_transformer.hpp"
 
 namespace ukemi {
 namespace {
@@ -40,6 +42,36 @@ TEST_CASE("model pieces: fully connected layers without a bias are split, too", 
         sim::MemoryRule::of(sim::Precision::fp32, sim::OptimiserKind::momentum);
     CHECK(sim::layout_memory(model, request, rule).need.parameters() ==
           12 * bytes((4096 * 4096 + 4096 * 64) / 8));
+}
+
+TEST_CASE("model pieces: an output matrix of its own is the last stage's alone", "[model_pieces]") {
+    sim::TransformerShape shape = test::small_transformer(4, 1);
+    const sim::ModelProfile tied = sim::gpt2("tied", shape);
+    shape.tied_embedding = false;
+    const sim::ModelProfile own = sim::gpt2("own", shape);
+    const std::int64_t matrix = shape.vocabulary * shape.hidden;
+    CHECK(own.parameters() == tied.parameters() + matrix);
+    CHECK(own.forward_flops() == tied.forward_flops());
+    CHECK(own.tensors.back().name == "logits.weight");
+    CHECK(sim::tensor_shapes(own).back().columns == shape.hidden);
+    const auto held = [](const sim::ModelProfile& model, const sim::LayoutRequest& request) {
+        const sim::ModelPieces pieces(model, request);
+        std::vector<std::int64_t> parameters;
+        for (const sim::LayerRange& range : sim::stage_ranges(model, request.degrees.pipeline)) {
+            parameters.push_back(pieces.parameters(range));
+        }
+        return parameters;
+    };
+    // In a pipeline both last stages have the matrix; the first stage has none of it. Halves go to
+    // a tensor group of two.
+    CHECK(held(own, request_of({1, 2, 1})) == held(tied, request_of({1, 2, 1})));
+    CHECK(held(own, request_of({1, 2, 2})) == held(tied, request_of({1, 2, 2})));
+    CHECK(held(own, request_of({1, 1, 2}))[0] == held(tied, request_of({1, 1, 2}))[0] + matrix / 2);
+    // Its gradient is ready first.
+    const sim::LayoutWork work = sim::make_layout(own, request_of({2, 1, 1}), "test");
+    Bytes sent;
+    for (const sim::GradientBucket& bucket : work.stages[0].buckets) sent += bucket.bytes;
+    CHECK(sent == own.gradient_bytes(2));
 }
 
 }  // namespace ukemi
