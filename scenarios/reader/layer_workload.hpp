@@ -12,9 +12,8 @@
 //
 // The kinds of loop, as ASTRA-sim 1.0 plays them (its Workload.cc; of MICRO Chakra's text
 // converter):
-//   DATA                 gradients of weights, of all ranks, are all that is sent; they are
-//   computed
-//                        before those of inputs, which the first layer has none of
+//   DATA                 gradients of weights, of all ranks, are all that is sent; computed before
+//                        those of inputs, which the first layer has none of
 //   MODEL                the others are, of all ranks
 //   HYBRID_DATA_MODEL    the others within the first dimension of the network, those of weights
 //                        along all other dimensions
