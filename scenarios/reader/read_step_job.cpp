@@ -360,11 +360,6 @@ void expect_fitting_layout(ConfigReader& config, const sim::ModelProfile& model,
     if (model.measured && (entry.request.synchronised_norm || entry.request.split_dense)) {
         config.fail("layout", "of a trace no layers are known: expected \"shard\" alone");
     }
-    if (entry.request.shard == sim::Shard::parameters && config.has("buckets")) {
-        config.fail("buckets",
-                    "expected none where parameters are divided (\"shard\": \"parameters\"), "
-                    "whose gradients go unit by unit");
-    }
 }
 
 }  // namespace

@@ -133,16 +133,6 @@ TEST_CASE("same steps: of a two-way pipeline all gradients that a worker sums ar
     }
 }
 
-TEST_CASE("same steps: where parameters are divided there are no buckets to choose",
-          "[same_steps]") {
-    const char* more =
-        R"("batch": 1, "buckets": {"rule": "one"}, "layout": {"shard": "parameters"})";
-    CHECK_THROWS_WITH(
-        scenarios::step_scenario_from_text(transformer_text(1024, 4, more), "same.json"),
-        Catch::StartsWith(
-            "same.json: at /job/buckets: expected none where parameters are divided"));
-}
-
 TEST_CASE("same steps: a validation is a forward pass, with a layout and without", "[same_steps]") {
     const auto validation_s = [](const char* more) {
         const std::string text = transformer_text(
