@@ -50,14 +50,16 @@ std::string rings_text(const sim::Topology& topology) {
     const bool switched = !topology.devices_of(sim::DeviceKind::nvswitch).empty();
     const std::string& gpu = topology.machines().front().gpu;
     const sim::RingEfficiency& efficiency = sim::ring_efficiency(gpu, switched);
+    // Of links that nobody has said the share of.
+    const bool is_known = !gpu.empty() && efficiency.links != sim::ring_efficiency("", false).links;
     std::string text = fmt::format(
         "\nrings of an all-reduce over the first GPUs (line rate; estimated bus bandwidth, {})\n",
-        gpu.empty() ? "unknown for these GPUs" : efficiency.source);
+        is_known ? efficiency.source : "unknown for these GPUs");
     for (std::size_t count = 2; count <= std::min(gpus.size(), ring_rows_max); ++count) {
         const sim::RingPlan plan = sim::find_rings(topology, std::span(gpus).first(count));
         text += fmt::format("{:>4} GPUs {:>4} {:<8}{:>9.4g} GB/s", count, plan.rings.size(),
                             sim::to_string(plan.kind), plan.bandwidth.raw() / 1e9);
-        if (!gpu.empty() && plan.kind != sim::RingKind::routed) {
+        if (is_known && plan.kind != sim::RingKind::routed) {
             text += fmt::format("{:>9.4g} GB/s",
                                 sim::ring_bus_bandwidth(plan, count, efficiency).raw() / 1e9);
         }

@@ -141,6 +141,9 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                    sim::launch_kind_names[static_cast<std::size_t>(job.launch.kind)],
                    result.collective, scenarios::why_collective(entry));
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
+    } else if (job.nccl && !entry.why.empty()) {
+        fmt::print("  no gradients are sent; the model's exchanges: nccl{}\n  {}\n",
+                   scenarios::why_collective(entry), entry.why);
     }
     print_fidelity(result);
     if (job.hosts && job.pair_model == Bytes{}) {

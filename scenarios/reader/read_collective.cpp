@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "scenarios/reader/nccl_words.hpp"
 #include "scenarios/reader/read_step_codec.hpp"
 #include "sim/cluster/nccl/nccl_place.hpp"
 #include "sim/step/collective_choice.hpp"
@@ -31,18 +32,6 @@ void read_algorithms(ConfigReader& config, sim::StepJob& job) {
     } else if (config.has("nccl_algorithms")) {
         config.fail("nccl_algorithms", "goes with \"collective\": \"nccl\"");
     }
-}
-
-// What NCCL picks for what is added up, and for what a codec gathers.
-std::string words_of_nccl(const sim::NcclPlace& place,
-                          std::span<const sim::GradientBucket> added_up,
-                          std::span<const sim::GradientBucket> gathered) {
-    std::string text = sim::words_of(place, sim::NcclCollective::all_reduce, added_up);
-    if (!gathered.empty()) {
-        text += fmt::format("{}to gather, {}", text.empty() ? "" : ", ",
-                            sim::words_of(place, sim::NcclCollective::all_gather, gathered));
-    }
-    return fmt::format("{}; {}", text, place.reach);
 }
 
 struct ServedRanks {
@@ -174,6 +163,20 @@ std::string_view why_collective(const StepJobEntry& entry) {
     return entry.searched ? " (found by dimension search)" : "";
 }
 
+// What all groups take, in words; and what its replicas stand on.
+void place_nccl(const sim::Topology& topology, const std::vector<sim::DeviceId>& replicas,
+                std::string_view where, StepJobEntry& entry) {
+    sim::StepJob& job = entry.job;
+    if (replicas.size() > 1 && (job.layout || !job.buckets.empty())) {
+        sim::Routes routes(topology);
+        sim::NcclPlace place = sim::nccl_place(topology, routes, replicas, where);
+        place.ring_only = job.nccl_ring_only;
+        job.nccl_place =
+            std::make_shared<const sim::NcclRanks>(sim::NcclRanks{replicas, std::move(place)});
+    }
+    entry.why = nccl_words(topology, job, where);
+}
+
 void read_collective(ConfigReader& config, const sim::Topology& topology,
                      std::string_view otherwise, StepJobEntry& entry) {
     sim::StepJob& job = entry.job;
@@ -197,13 +200,14 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
     read_transport(
         config, !job.nccl && !searched && job.collective != policies::Collective::automatic, entry);
     job.per_host = sim::workers_per_machine(topology, job.workers);
-    if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
-    const std::int32_t per_host = sim::workers_per_machine(topology, replicas);
     const std::string where = config.place_of("collective");
+    if (job.nccl && job.workers.size() > 1) place_nccl(topology, replicas, where, entry);
+    if (job.nccl || replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
+    const std::int32_t per_host = sim::workers_per_machine(topology, replicas);
     const std::vector<sim::GradientBucket> buckets =
         job.layout ? job.layout->stages.front().buckets : parts_on(job, sim::all_reduce_lane);
     const std::vector<sim::GradientBucket> gathered = parts_on(job, sim::gather_lane);
-    if (entry.request.shard != sim::Shard::none && !job.nccl) {
+    if (entry.request.shard != sim::Shard::none) {
         if (searched || (job.collective != policies::Collective::automatic &&
                          job.collective != policies::Collective::ring)) {
             config.fail("collective",
@@ -211,16 +215,6 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
                         "ring or nccl");
         }
         job.collective = policies::Collective::ring;
-        return;
-    }
-    if (job.nccl) {
-        sim::Routes routes(topology);
-        sim::NcclPlace place = sim::nccl_place(topology, routes, replicas, where);
-        place.ring_only = job.nccl_ring_only;
-        const bool sums = entry.request.shard == sim::Shard::none;  // and scatters no parts
-        if (sums) entry.why = words_of_nccl(place, buckets, gathered);
-        job.nccl_place =
-            std::make_shared<const sim::NcclRanks>(sim::NcclRanks{replicas, std::move(place)});
         return;
     }
     const ServedRanks ranks{topology, replicas, per_host, where};

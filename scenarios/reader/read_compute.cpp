@@ -126,24 +126,41 @@ std::optional<sim::KernelClock> ComputeCurves::kernels(const sim::GpuProfile& gp
                                                        std::string& source) const {
     if (!kernels_) return std::nullopt;
     sim::KernelRates rates = sim::known_kernel_rates(gpu, where_);
-    if (kernels_->product_share > 0) rates.product_share = kernels_->product_share;
-    if (kernels_->memory_share > 0) rates.memory_share = kernels_->memory_share;
-    if (kernels_->launch_s) rates.launch_s = *kernels_->launch_s;
-    source = fmt::format("kernel by kernel, {}", rates.source);
+    std::string given;
+    if (kernels_->product_share > 0) {
+        rates.product_share = kernels_->product_share;
+        given = fmt::format("products at {} of the peak", rates.product_share);
+    }
+    if (kernels_->memory_share > 0) {
+        rates.memory_share = kernels_->memory_share;
+        given += fmt::format("{}memory at {} of its rate", given.empty() ? "" : ", ",
+                             rates.memory_share);
+    }
+    if (kernels_->launch_s) {
+        rates.launch_s = *kernels_->launch_s;
+        given += fmt::format("{}launches", given.empty() ? "" : ", ");
+    }
+    source = "kernel by kernel, ";
+    if (kernels_->product_share == 0) source += rates.source;
+    if (!given.empty()) {
+        source +=
+            fmt::format("{}{} of the scenario", kernels_->product_share == 0 ? "; " : "", given);
+    }
     return sim::KernelClock(gpu, precision, rates, where_);
 }
 
 sim::CostCurve ComputeCurves::curve(const sim::ModelProfile& model, const sim::GpuProfile& gpu,
-                                    sim::Precision precision, std::string& source) const {
+                                    sim::Precision precision, std::int64_t state_values,
+                                    std::string& source) const {
     if (given_) {
         source = given_source_.empty() ? "of the scenario" : given_source_;
         return *given_;
     }
     if (shares_) {
         source = fmt::format("roofline at {} of the peak, of the scenario", shares_->arithmetic);
-        return sim::CostCurve::roofline(model, gpu, precision, *shares_, where_);
+        return sim::CostCurve::roofline(model, gpu, precision, *shares_, where_, state_values);
     }
-    const sim::KnownCurve known = sim::curve_for(model, gpu, precision, where_);
+    const sim::KnownCurve known = sim::curve_for(model, gpu, precision, where_, state_values);
     source = known.measured ? std::string(known.source) : fmt::format("roofline, {}", known.source);
     return known.curve;
 }

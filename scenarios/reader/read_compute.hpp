@@ -25,8 +25,10 @@ public:
     ComputeCurves(ConfigReader& job, const sim::ModelProfile& model, std::int64_t batch);
 
     // For this GPU, and where it is from. InputError if it cannot compute at this precision.
+    // The update has so many values of the optimiser's a parameter.
     sim::CostCurve curve(const sim::ModelProfile& model, const sim::GpuProfile& gpu,
-                         sim::Precision precision, std::string& source) const;
+                         sim::Precision precision, std::int64_t state_values,
+                         std::string& source) const;
 
     // Not none where kernels are timed one by one.
     std::optional<sim::KernelClock> kernels(const sim::GpuProfile& gpu, sim::Precision precision,

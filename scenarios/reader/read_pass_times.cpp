@@ -116,7 +116,9 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
     if (const auto clock = curves.kernels(gpu, memory.precision, entry.curve)) {
         return kernels_time(config, *clock, model, memory, entry);
     }
-    return curve_time(config, curves.curve(model, gpu, memory.precision, entry.curve), entry);
+    return curve_time(config,
+                      curves.curve(model, gpu, memory.precision, memory.state_values, entry.curve),
+                      entry);
 }
 
 void check_fits(const ConfigReader& config, const sim::ModelProfile& model,

@@ -202,7 +202,8 @@ std::string simulated_exchange(const std::filesystem::path& file) {
     const std::string_view name =
         job.nccl ? nccl_collective
                  : policies::collective_names()[static_cast<std::size_t>(job.collective)];
-    return fmt::format("{}{}", name, why_collective(entry));
+    const std::string picked = job.nccl && !entry.why.empty() ? ": " + entry.why : "";
+    return fmt::format("{}{}{}", name, why_collective(entry), picked);
 }
 
 bool simulated_in_layout(const std::filesystem::path& file) {

@@ -89,7 +89,10 @@ std::shared_ptr<const Topology> read_machine_file(ConfigReader& config,
     if (config.has("gpu")) gpu = &gpu_named(config.text("gpu"), config.place_of("gpu"));
     Topology topology = parse_machine(read_file(file, cluster_bytes_max), file.string(), gpu);
     Machine& machine = topology.machine_to_describe(MachineId{0});
-    if (gpu != nullptr) machine.gpu = gpu->name;
+    if (gpu != nullptr) {
+        machine.gpu = gpu->name;
+        machine.gpu_assumed = false;
+    }
     if (machine.gpu.empty()) {
         config.fail("gpu", "expected the kind of the machine's GPUs, which its file does not say");
     }

@@ -61,7 +61,8 @@ std::int64_t value_bytes(Precision precision) {
 }
 
 CostCurve CostCurve::roofline(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
-                              const RooflineShares& shares, std::string_view where) {
+                              const RooflineShares& shares, std::string_view where,
+                              std::int64_t state_values) {
     if (!(gpu.peak_flops(precision) > 0)) {
         throw InputError(where, "",
                          fmt::format("{} has no {} arithmetic", gpu.name,
@@ -86,8 +87,9 @@ CostCurve CostCurve::roofline(const ModelProfile& model, const GpuProfile& gpu, 
                                    static_cast<double>(layer.parameters) * bytes / bytes_a_second});
         launches += 1;
     }
-    // The update: gradient read; weight and momentum read and written; at four bytes each.
-    const double update_s = 5 * 4 * static_cast<double>(model.parameters()) / bytes_a_second;
+    // At four bytes each.
+    const auto moved = static_cast<double>(3 + 2 * state_values);
+    const double update_s = moved * 4 * static_cast<double>(model.parameters()) / bytes_a_second;
     roofline.update_s = update_s;
     roofline.fixed_s = shares.seconds_a_layer * launches + update_s;
     require_times({roofline.fixed_s, model.forward_flops() / flops}, where);

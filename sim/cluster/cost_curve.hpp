@@ -39,10 +39,12 @@ public:
     static CostCurve table(std::vector<Point> points, std::string_view where);
     // Per layer max(arithmetic, memory) for the forward pass, twice that for the backward pass, and
     // what that computes again; arithmetic in fp32 with the savings of minimal filtering
-    // (model_profile.hpp) (Paleo: Qi et al., ICLR 2017), plus one update that moves five values a
-    // parameter. Throws if the GPU cannot compute at this precision.
+    // (model_profile.hpp) (Paleo: Qi et al., ICLR 2017), plus one update that reads each gradient,
+    // and reads and writes each weight and `state_values` values of the optimiser, one with
+    // momentum. Throws if the GPU cannot compute at this precision.
     static CostCurve roofline(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
-                              const RooflineShares& shares, std::string_view where);
+                              const RooflineShares& shares, std::string_view where,
+                              std::int64_t state_values = 1);
 
     double step_seconds(std::int64_t batch) const;  // batch ≥ 1
     Duration step_time(std::int64_t batch) const;   // rounded up to a nanosecond, at least one

@@ -96,7 +96,7 @@ std::span<const MeasuredCurve> measured_curves() { return curves; }
 std::span<const KnownShares> known_shares() { return shares; }
 
 KnownCurve curve_for(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
-                     std::string_view where) {
+                     std::string_view where, std::int64_t state_values) {
     for (const MeasuredCurve& one : curves) {
         if (one.model == model.name && one.gpu == gpu.name && one.precision == precision) {
             return {CostCurve::affine(one.fixed_s, one.seconds_a_sample, where), one.source, true};
@@ -104,12 +104,13 @@ KnownCurve curve_for(const ModelProfile& model, const GpuProfile& gpu, Precision
     }
     for (const KnownShares& one : shares) {
         if (one.gpu == gpu.name && one.precision == precision) {
-            return {CostCurve::roofline(model, gpu, precision, one.shares, where), one.source,
-                    false};
+            return {CostCurve::roofline(model, gpu, precision, one.shares, where, state_values),
+                    one.source, false};
         }
     }
     // A GPU that is not in the table, or cannot compute at this precision: roofline() says which.
-    return {CostCurve::roofline(model, gpu, precision, {}, where), "assumed shares", false};
+    return {CostCurve::roofline(model, gpu, precision, {}, where, state_values), "assumed shares",
+            false};
 }
 
 }  // namespace ukemi::sim

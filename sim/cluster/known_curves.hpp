@@ -40,8 +40,8 @@ struct KnownCurve {
     bool measured = false;  // else a roofline
 };
 // The measured curve if there is one, else a roofline; throws InputError(WHERE …) if the GPU cannot
-// compute at this precision.
+// compute at this precision. A roofline's update has so many values of the optimiser's a parameter.
 KnownCurve curve_for(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
-                     std::string_view where);
+                     std::string_view where, std::int64_t state_values = 1);
 
 }  // namespace ukemi::sim

@@ -30,6 +30,15 @@ constexpr std::size_t nics_max = 4096;
 constexpr std::array<std::string_view, 8> element_names = {"system", "cpu", "pci", "gpu",
                                                            "nvlink", "c2c", "nic", "net"};
 
+// By number of the PCI device (pci.ids, vendor 10de).
+constexpr std::pair<std::string_view, std::string_view> gpus_by_device[] = {
+    {"0x15f9", "p100_sxm2"},      {"0x1db1", "v100_sxm2_16gb"},
+    {"0x1db5", "v100_sxm2_32gb"}, {"0x1eb8", "t4"},
+    {"0x20b0", "a100_sxm4_40gb"}, {"0x20b2", "a100_sxm4_80gb"},
+    {"0x2330", "h100_sxm5_80gb"}, {"0x2335", "h200_sxm_141gb"},
+    {"0x2901", "b200_sxm_180gb"}, {"0x2941", "gb200_186gb"},
+};
+
 // The GPU of gpus.cpp that is meant most often; empty for others.
 std::string gpu_of_capability(std::int64_t capability) {
     switch (capability) {
@@ -58,7 +67,12 @@ public:
         for (const Gpu& gpu : gpus_) add_nvlinks(gpu);
         if (gpus_.empty()) refuse(root, "expected at least one <gpu>");
         Machine& machine = topology_.machine_to_describe(machine_);
-        machine.gpu = gpu_of_capability(gpus_.front().capability);
+        const auto device =
+            std::ranges::find(gpus_by_device, gpus_.front().device,
+                              &std::pair<std::string_view, std::string_view>::first);
+        machine.gpu_assumed = device == std::end(gpus_by_device);
+        machine.gpu = machine.gpu_assumed ? gpu_of_capability(gpus_.front().capability)
+                                          : std::string(device->second);
         machine.nic_gbit_per_s = static_cast<double>(fastest_mbit_) / 1e3;
         machine.amd = amd_;
     }
@@ -72,6 +86,7 @@ private:
         DeviceId id;
         DeviceId socket;
         std::int64_t capability;
+        std::string_view device;
     };
     struct Socket {
         DeviceId id;
@@ -178,7 +193,8 @@ private:
                 refuse(pci, fmt::format("two GPUs at busid {}", ukemi::quoted(bus)));
             }
         }
-        gpus_.push_back({gpu, std::string(bus), id, socket, number(gpu, "sm", 1, 999, 70)});
+        gpus_.push_back({gpu, std::string(bus), id, socket, number(gpu, "sm", 1, 999, 70),
+                         pci.attribute("device").value()});
         for (const pugi::xml_node child : gpu.children()) require(child, {"nvlink", "c2c"});
     }
 

@@ -3,9 +3,11 @@
 // Reads what NCCL_TOPO_DUMP_FILE writes: <system> of <cpu> (sockets), in them <pci> bridges and
 // devices, <gpu> with <nvlink>, <nic> with <net>. PCIe links get the line rate of link_speed and
 // link_width; where both are missing or empty, as in many virtual machines, generation 3 x16, which
-// is what NCCL assumes. NVLinks get the line rate of the GPU's compute capability; nvlink targets
-// are GPUs, switches (class 0x0680, all of them one plane) or the GPU's own socket (POWER). Sockets
-// are joined pairwise at the rate of their vendor's machines in machines/tables.hpp. The ports
+// is what NCCL assumes. Which GPU it is follows from the number of its PCI device; of another
+// number it is taken for the usual one of its compute capability, and the machine says so. NVLinks
+// get the line rate of the GPU's compute capability; nvlink targets are GPUs, switches (class
+// 0x0680, all of them one plane) or the GPU's own socket (POWER). Sockets are joined pairwise at
+// the rate of their vendor's machines in machines/tables.hpp. The ports
 // (<net>) of a <nic> are one link of their speeds' sum; NICs slower than the fastest, which NCCL
 // does without, are left out. Elements that
 // NCCL does not write are refused; attributes that are not needed are not looked at.

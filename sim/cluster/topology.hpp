@@ -73,7 +73,8 @@ struct Machine {
     std::string preset;  // of machine_spec.hpp, or the file that it was read from
     std::uint32_t rack = 0;
     ZoneId zone{};
-    std::string gpu = {};  // of gpus.cpp; empty: none, or unknown
+    std::string gpu = {};      // of gpus.cpp; empty: none, or unknown
+    bool gpu_assumed = false;  // from its compute capability, which others have, too
     NicKind nics = NicKind::infiniband;
     bool amd = false;           // its CPUs
     double nic_gbit_per_s = 0;  // of its fastest NIC, where a dump says it

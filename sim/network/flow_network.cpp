@@ -38,6 +38,10 @@ RouteId FlowNetwork::add_route(std::span<const LinkId> links) {
             throw InputError("network", "",
                              fmt::format("there is no link {}; there are {}", index, link_count()));
         }
+        if (!hops.empty() && hops.back().link == link) {
+            ++hops.back().edges;
+            continue;
+        }
         for (const Hop& hop : hops) {
             if (hop.link != link) continue;
             throw InputError("network", "", fmt::format("a route crosses link {} twice", index));

@@ -68,8 +68,9 @@ public:
     static constexpr int tick_bits = 16;
     // InputError for a bandwidth that is not above zero and finite, or a negative latency.
     LinkId add_link(const LinkRate& link);
-    // The links in the order in which they are crossed. InputError if there are none ("no path"),
-    // or one that does not exist or comes twice.
+    // The links in the order in which they are crossed; one that follows itself carries as many
+    // times as much. InputError if there are none ("no path"), or one that does not exist or comes
+    // again later.
     RouteId add_route(std::span<const LinkId> links);
     // For coupled flows: links with how many of the flows cross them, and the latency of all.
     RouteId add_coupled_route(std::span<const Hop> hops, Duration latency);

@@ -32,11 +32,14 @@ Bytes bytes_kept(const TransformerShape& shape, const LayoutRequest& request,
     return bytes(whole + (divided + ranks - 1) / ranks);
 }
 
-// Of one micro-batch's sample on one stage; and what is there once more than that, while a block
-// that is computed again goes back.
+// Of one micro-batch's sample on one stage; what is there once more than that, while a block that
+// is computed again goes back; and from when inputs' gradients are there to the weights' pass,
+// which needs all that has been computed again but scores, which the block that goes back has.
 struct Kept {
     Bytes each;
     Bytes once;
+    Bytes until_weights;
+    Bytes scores;
 };
 Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const LayoutRequest& request,
                    const MemoryRule& rule) {
@@ -53,27 +56,29 @@ Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const Lay
     const TransformerShape& shape = *model.transformer;
     const Bytes block = bytes_kept(shape, request, rule, true);
     const Bytes other = bytes_kept(shape, request, rule, !request.recompute_scores);
+    const Bytes without_scores = bytes_kept(shape, request, rule, false);
+    if (request.recompute || request.recompute_scores) kept.scores = block - without_scores;
     const std::int64_t parts =
         request.context * (request.sequence_parallel ? request.degrees.tensor : 1);
     const Bytes input =
         rule.bytes_a_value * bytes((shape.sequence_length * shape.hidden + parts - 1) / parts);
-    // Which has all of its own, its input among them, when those after it have gone back and are
-    // free; but not where gradients of weights come later.
-    const bool frees = request.schedule != PipelineKind::zero_bubble &&
-                       request.schedule != PipelineKind::dual_pipe;
+    // A block has all of its own, its input among them, when those after it have gone back and are
+    // free.
     Bytes most;
     for (std::size_t i = range.begin; i < range.end; ++i) {
         if (!is_attention(model.layers[i])) continue;
-        most = std::max(most, (frees ? kept.each : Bytes{}) + block);
-        const Bytes own = is_computed_again(model, range, i, request) ? input : other;
-        if (!frees) kept.once = std::max(kept.once, block - own);
-        kept.each += own;
+        most = std::max(most, kept.each + block);
+        kept.each += is_computed_again(model, range, i, request) ? input : other;
+        kept.until_weights += without_scores;
     }
     if (model.layers[range.end - 1].name == "logits") {
-        kept.each += rule.bytes_a_value * bytes(shape.sequence_length / request.context *
-                                                (shape.vocabulary / request.degrees.tensor));
+        const Bytes logits =
+            rule.bytes_a_value * bytes(shape.sequence_length / request.context *
+                                       (shape.vocabulary / request.degrees.tensor));
+        kept.each += logits;
+        kept.until_weights += logits;
     }
-    if (frees) kept.once = std::max(most - kept.each, Bytes{});
+    kept.once = std::max(most - kept.each, Bytes{});
     return kept;
 }
 
@@ -93,13 +98,16 @@ MostKept most_kept(const LayoutRequest& request, std::int32_t stage_rank,
         if (pass.forward) {
             now.bytes += own.each.raw();
             ++now.micro_batches;
+        } else if (pass.inputs) {
+            now.bytes += std::max(own.until_weights - own.each, Bytes{}).raw();
+            once = own.scores;
         } else if (!pass.weights) {
             once = own.once;
         }
         most.bytes = std::max(most.bytes, now.bytes + once.raw());
         most.micro_batches = std::max(most.micro_batches, now.micro_batches);
         if (pass.forward || pass.inputs) continue;
-        now.bytes -= own.each.raw();
+        now.bytes -= (pass.weights ? std::max(own.until_weights, own.each) : own.each).raw();
         --now.micro_batches;
     }
     return most;

@@ -30,18 +30,53 @@ std::vector<std::vector<std::int32_t>> ring_orders(const Topology& topology,
                          static_cast<std::size_t>(place.channels), workers.size());
 }
 
-PhasedCollective phase_of(const std::vector<std::vector<std::int32_t>>& orders, std::size_t ranks) {
-    CollectivePhase phase;
-    for (const std::vector<std::int32_t>& order : orders) {
+struct RankEdge {
+    std::size_t from = 0;
+    std::size_t to = 0;
+};
+
+// Of all rings. A ring stays on its rail (NCCL_CROSS_NIC=0, and PXN): between machines it goes from
+// NIC to NIC of one place, over NVLink from and to ranks elsewhere.
+std::vector<RankEdge> edges_of(const std::vector<std::vector<std::int32_t>>& orders,
+                               const Topology& topology, std::span<const DeviceId> workers) {
+    std::vector<std::size_t> begins;  // by rank: of its machine
+    std::size_t least = workers.size();
+    for (std::size_t rank = 0; rank < workers.size(); ++rank) {
+        const bool same = rank > 0 && topology.device(workers[rank]).machine ==
+                                          topology.device(workers[rank - 1]).machine;
+        if (!same && rank > 0) least = std::min(least, rank - begins.back());
+        begins.push_back(same ? begins.back() : rank);
+    }
+    least = std::min(least, workers.size() - begins.back());
+    std::vector<RankEdge> edges;
+    for (std::size_t ring = 0; ring < orders.size(); ++ring) {
+        const std::vector<std::int32_t>& order = orders[ring];
         for (std::size_t i = 0; i < order.size(); ++i) {
-            phase.edges.push_back({order[i], order[(i + 1) % order.size()]});
+            RankEdge edge{static_cast<std::size_t>(order[i]),
+                          static_cast<std::size_t>(order[(i + 1) % order.size()])};
+            if (begins[edge.from] != begins[edge.to]) {
+                std::size_t place = edge.from - begins[edge.from];
+                if (place >= least) place = ring * least / orders.size();
+                edge = {begins[edge.from] + place, begins[edge.to] + place};
+            }
+            edges.push_back(edge);
         }
     }
-    std::ranges::sort(phase.edges, {}, [](const TransferGraph::Edge& edge) {
-        return std::pair(edge.from, edge.to);
-    });
-    return {"nccl", static_cast<std::int32_t>(ranks), {std::move(phase)}};
+    return edges;
 }
+
+// Bytes over what a link reaches of its line rate count as many more.
+double reached_share(const Topology& topology, const NcclPlace& place, LinkKind kind) {
+    if (topology.share(kind)) return 1;  // its bandwidth is what it reaches
+    switch (kind) {
+        case LinkKind::nvlink: return place.nvlink ? place.inside_share : 1;
+        case LinkKind::network: return place.between_share;
+        case LinkKind::pcie: return ring_efficiency("", false).wire;
+        case LinkKind::socket: return 1;
+    }
+    INVARIANT(false);
+}
+constexpr double hop_parts = 1024;  // by which hops count weights that are no whole numbers
 
 // Of gathers and scatters, bytes are those of one rank's part.
 Bytes buffer_of(const NcclPlace& place, NcclCollective collective, Bytes bytes) {
@@ -55,26 +90,36 @@ NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
     : place_(nccl_place(network.topology(), network.routes(), workers, where)),
       collective_(collective) {
     place_.ring_only = ring_only;
-    const Router router = network.router(workers);
-    const PhasedCollective phases =
-        phase_of(ring_orders(network.topology(), workers, place_), workers.size());
-    plan_ = network.runs().plan_of(phases, router, RingEdges::coupled);
+    const Topology& topology = network.topology();
+    const std::vector<RankEdge> edges =
+        edges_of(ring_orders(topology, workers, place_), topology, workers);
+    FlowNetwork& flows = network.flows();
     std::map<LinkId, double> edges_on;
     Duration longest;
-    for (const TransferGraph::Edge& edge : phases.phases.front().edges) {
+    for (const RankEdge& edge : edges) {
         Duration latency;
-        for (const LinkId link : router(edge.from, edge.to)) {
+        for (const LinkId link : network.routes().route(workers[edge.from], workers[edge.to])) {
             edges_on[link] += 1;
-            latency += network.topology().link(link).latency;
+            latency += topology.link(link).latency;
         }
         longest = std::max(longest, latency);
     }
     latency_s_ = to_seconds(longest);
     rate_ = BytesPerSecond::max().raw();
-    for (const auto& [link, edges] : edges_on) {
+    std::vector<Hop> hops;
+    for (const auto& [link, count] : edges_on) {
         links_.push_back(link);
-        rate_ = std::min(rate_, network.topology().link(link).bandwidth.raw() / edges);
+        const double weight = count / reached_share(topology, place_, topology.link(link).kind);
+        hops.push_back({link, static_cast<std::uint32_t>(round_nearest(weight * hop_parts))});
+        const double parts = hops.back().edges;
+        rate_ = std::min(rate_, topology.link(link).bandwidth.raw() / parts * hop_parts);
     }
+    FluidPlan plan{"nccl", {}};
+    FluidPlan::Phase& phase = plan.phases.emplace_back();
+    phase.route = flows.add_coupled_route(hops, Duration{});
+    phase.latency_s = latency_s_;
+    phase.share = 1.0 / hop_parts;
+    plan_ = std::make_shared<const FluidPlan>(std::move(plan));
 }
 
 RunId NcclRun::start(ClusterNetwork& network, Bytes bytes, Instant at) const {

@@ -2,7 +2,9 @@
 // longer where others use the same links.
 //
 // On an idle network it takes nccl_seconds(). What it moves is one flow, coupled over the edges of
-// NCCL's rings: as many rings inside a machine as NVLink gives, between machines one for each NIC.
+// NCCL's rings: as many rings inside a machine as NVLink gives, between machines one for each NIC,
+// from NICs to those of the same places. Each link is as full of it as its share of the line rate
+// says, so that two on one link are as slow as what it reaches.
 // Its bytes are those that take as long as NCCL moves some, at the flow's own rate; so a link that
 // gives the flow half of this rate makes that take twice as long. Before, while it starts, nothing
 // is on the links.
@@ -41,7 +43,7 @@ private:
     std::shared_ptr<const FluidPlan> plan_;
     std::vector<LinkId> links_;
     double latency_s_ = 0;  // of its edges, which the flow waits
-    double rate_ = 0;       // of the flow on an idle network, bytes a second
+    double rate_ = 0;       // of an edge on an idle network, bytes a second
 };
 
 // What it picks for these messages: "ring/LL128 for 3 messages up to 2.1 MB, ring/Simple for 5 up

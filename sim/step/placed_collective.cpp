@@ -33,25 +33,29 @@ namespace {
 
 using RankPair = std::pair<std::int32_t, std::int32_t>;
 
-// Of what passes from rank to rank in an all-reduce, the share that is added up: what passes in the
-// first half of its rounds.
-std::map<RankPair, double> added_shares(const PhasedCollective& sums) {
+// From rank to rank in an all-reduce, of its buffer: all that passes, and what is added up of it,
+// which is what passes in the first half of the rounds.
+struct Passed {
+    double all = 0;
+    double added = 0;
+    double share() const { return added / all; }
+};
+std::map<RankPair, Passed> passed_in(const PhasedCollective& sums) {
     std::int64_t all_rounds = 0;
     for (const CollectivePhase& phase : sums.phases) all_rounds += phase.rounds;
-    std::map<RankPair, double> added;
-    std::map<RankPair, double> passed;
+    std::map<RankPair, Passed> passed;
     std::int64_t before = 0;
     for (const CollectivePhase& phase : sums.phases) {
         const std::int64_t adds = std::clamp<std::int64_t>(all_rounds - 2 * before, 0,
                                                            2 * phase.rounds);  // half rounds
         for (const TransferGraph::Edge& edge : phase.edges) {
-            passed[{edge.from, edge.to}] += phase.share * static_cast<double>(phase.rounds);
-            added[{edge.from, edge.to}] += phase.share * static_cast<double>(adds) / 2;
+            Passed& here = passed[{edge.from, edge.to}];
+            here.all += phase.share * static_cast<double>(phase.rounds);
+            here.added += phase.share * static_cast<double>(adds) / 2;
         }
         before += phase.rounds;
     }
-    for (auto& [edge, share] : added) share /= passed.at(edge);
-    return added;
+    return passed;
 }
 
 }  // namespace
@@ -75,18 +79,21 @@ Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTrans
 Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTransport& hosts,
                               const PhasedCollective& sums) {
     use_links();
-    std::map<std::pair<std::int32_t, std::int32_t>, Adding> adding;
-    for (const auto& [edge, share] : added_shares(sums)) adding[edge] = {share, false};
+    const std::map<RankPair, Passed> passed = passed_in(sums);
     std::map<std::int32_t, std::int32_t> connections;  // of a rank, on which it adds
-    for (const auto& [edge, one] : adding) connections[edge.second] += one.share > 0 ? 1 : 0;
-    for (auto& [edge, one] : adding) {
-        one.one_thread = one.share > 0 && connections[edge.second] > 1;
+    for (const auto& [edge, here] : passed) connections[edge.second] += here.added > 0 ? 1 : 0;
+    std::map<RankPair, Adding> adding;
+    for (const auto& [edge, here] : passed) {
+        adding[edge] = {here.share(), here.added > 0 && connections[edge.second] > 1};
     }
     return [this, workers, &hosts, adding = std::move(adding)](std::int32_t from, std::int32_t to) {
         return between_hosts(workers[static_cast<std::size_t>(from)],
                              workers[static_cast<std::size_t>(to)], hosts, adding.at({from, to}));
     };
 }
+
+// A thread's link is crossed as often as says which share of what passes is added up.
+constexpr int adder_parts = 60;
 
 // The connection is a link that is nobody else's, in front of those from socket to socket.
 std::span<const LinkId> ClusterNetwork::between_hosts(DeviceId from, DeviceId to,
@@ -105,11 +112,13 @@ std::span<const LinkId> ClusterNetwork::between_hosts(DeviceId from, DeviceId to
     links.push_back(flows_.add_link({BytesPerSecond::of(hosts.rate(within, adding.share)), waits}));
     links.insert(links.end(), path.begin(), path.end());
     if (adding.one_thread) {
-        const auto [adder, is_first] = adders_.try_emplace({to, hosts, adding.share});
+        const auto [adder, is_first] = adders_.try_emplace({to, hosts});
         if (is_first) {
-            adder->second = flows_.add_link({BytesPerSecond::of(hosts.sum / adding.share), {}});
+            adder->second = flows_.add_link({BytesPerSecond::of(hosts.sum * adder_parts), {}});
         }
-        links.push_back(adder->second);
+        const std::int64_t parts = round_nearest(adding.share * adder_parts);
+        links.insert(links.end(), static_cast<std::size_t>(std::max<std::int64_t>(parts, 1)),
+                     adder->second);
     }
     return links;
 }

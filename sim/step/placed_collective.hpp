@@ -79,7 +79,7 @@ private:
     std::shared_ptr<Routes> routes_;
     std::map<std::tuple<DeviceId, DeviceId, HostTransport, Adding>, std::vector<LinkId>>
         connections_;
-    std::map<std::tuple<DeviceId, HostTransport, double>, LinkId> adders_;  // by share
+    std::map<std::tuple<DeviceId, HostTransport>, LinkId> adders_;  // threads
 };
 
 // An algorithm on the workers of a job. `ring` is as many rings at once as NVLink gives in a

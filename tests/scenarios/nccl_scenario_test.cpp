@@ -99,6 +99,40 @@ TEST_CASE("nccl scenario: it says what is picked, and with which rates", "[scena
     CHECK(step_s(slower) > 1.5 * step_s(scenario));
 }
 
+TEST_CASE("nccl scenario: all kinds of groups say what is picked", "[scenario]") {
+    const auto why = [](const char* layout) {
+        const std::vector<ConfigOverride> set = {{"/job/layout", layout, "--set"},
+                                                 {"/job/accumulation", "4", "--set"}};
+        return scenarios::step_scenario_from_text(text, "n.json", set).jobs.front().why;
+    };
+    CHECK_THAT(
+        why(R"({"tensor": 8, "pipeline": 2})"),
+        Catch::StartsWith("in tensor groups: NVLS/") && Catch::Contains("NVLink 4 at 0.824"));
+    CHECK_THAT(why(R"({"shard": "optimiser"})"), Catch::StartsWith("to scatter: ") &&
+                                                     Catch::Contains("; to gather: ") &&
+                                                     Catch::Contains("InfiniBand or RoCE at 0.96"));
+    CHECK_THAT(why(R"({"shard": "parameters", "tensor": 4})"),
+               Catch::StartsWith("to scatter: ") && Catch::Contains("; in tensor groups: "));
+    // Of all stages that the first worker has.
+    for (const char* schedule : {"one_forward_one_backward", "interleaved", "dual_pipe"}) {
+        const std::string layout =
+            fmt::format(R"({{"pipeline": 2, "schedule": "{}", "chunks": {}}})", schedule,
+                        std::string(schedule) == "interleaved" ? 3 : 1);
+        const std::vector<ConfigOverride> set = {
+            {"/job/layout", layout, "--set"},
+            {"/job/buckets", R"({"rule": "tensors"})", "--set"},
+            {"/job/accumulation", "4", "--set"}};
+        const auto scenario = scenarios::step_scenario_from_text(text, "n.json", set);
+        const scenarios::StepJobEntry& entry = scenario.jobs.front();
+        std::int64_t told = 0;
+        for (std::size_t at = 0; (at = entry.why.find("for ", at)) != std::string::npos; ++at) {
+            told += std::atoll(entry.why.c_str() + at + 4);
+        }
+        CAPTURE(schedule, entry.why);
+        CHECK(told == entry.buckets);
+    }
+}
+
 TEST_CASE("nccl scenario: what NCCL cannot do is refused with its place", "[scenario]") {
     const std::vector<ConfigOverride> amd = {{"/cluster/machine", "mi300x_8", "--set"}};
     CHECK_THROWS_WITH(scenarios::step_scenario_from_text(text, "n.json", amd),
@@ -161,7 +195,7 @@ TEST_CASE("nccl scenario: of messages that are gathered it says how they are", "
     CHECK_THAT(why("power_sgd:2", "nccl"), !Catch::Contains("gather"));
     for (const char* codec : {"top_k", "sign"}) {
         CAPTURE(codec);
-        CHECK_THAT(why(codec, "nccl"), Catch::StartsWith("to gather, ring/") &&
+        CHECK_THAT(why(codec, "nccl"), Catch::StartsWith("to gather: ring/") &&
                                            Catch::Contains(" for 1 message up to ") &&
                                            !Catch::Contains("tree/"));
         CHECK(why(codec, "cheapest") ==
@@ -250,7 +284,10 @@ TEST_CASE("nccl scenario: a replay's step times come from it", "[simulated_steps
     REQUIRE(time.groups.size() == 2);
     CHECK(to_seconds(time.groups.back().steps.front().time) ==
           Approx(step_s(scenario)).epsilon(1e-4));
-    CHECK(scenarios::simulated_exchange(file) == "nccl");
+    CHECK_THAT(
+        scenarios::simulated_exchange(file),
+        Catch::StartsWith("nccl: ring/LL128 for 1 message up to 102 MB; NVLink 3 at 0.781") &&
+            Catch::Contains("InfiniBand or RoCE at 0.96"));
 }
 
 }  // namespace ukemi

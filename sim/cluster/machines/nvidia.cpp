@@ -90,7 +90,7 @@ constexpr MachineSpec nvidia_table[] = {
      "gb200_186gb",
      72,
      NvlinkMesh::nvswitch,
-     {36, 5184, 17280, nvlink_c2c},
+     {36, 2592, 17280, nvlink_c2c},
      {5, 0},
      {72, 400, NicKind::infiniband},
      "GB200 NVL72 data sheet, unverified here: a rack that NVLink joins, as one machine"},

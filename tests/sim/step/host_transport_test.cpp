@@ -129,6 +129,7 @@ TEST_CASE("host transport: one thread of a rank adds up what all its connections
     CHECK(takes(policies::Collective::ring) == Approx(15.0 / 16).epsilon(0.01));
     CHECK(takes(policies::Collective::clique) == Approx(15.0 / 16).epsilon(0.01));
     CHECK(takes(policies::Collective::halving_doubling) == Approx(15.0 / 16).epsilon(0.01));
+    CHECK(takes(policies::Collective::multi_binary_tree_star) >= 0.999 * 15.0 / 16);
     // Four levels, two children each, one after the other.
     CHECK(takes(policies::Collective::binary_tree) >= 2 * 3);
     // Two at once take twice as long.

@@ -172,6 +172,42 @@ TEST_CASE("kept: interleaved stages keep what is there when most is", "[kept]") 
     CHECK(memory.need.kept.raw() == most);
 }
 
+// What the inputs' pass computes again is there until the weights' pass, which comes later.
+TEST_CASE("kept: what is computed again waits for the weights' pass", "[kept]") {
+    const sim::TransformerShape shape = shape_22b();
+    const sim::ModelProfile model = sim::gpt2("model", shape);
+    sim::LayoutRequest request = kept_request(8, 1);
+    request.degrees.pipeline = 4;
+    request.schedule = sim::PipelineKind::zero_bubble;
+    request.recompute = true;
+    request.micro_batches = 8;
+    const std::int64_t sbh = std::int64_t{2048} * 6144;
+    const std::int64_t scores = std::int64_t{5} * 64 * 2048 * 2048 / 8;
+    const std::int64_t bare = 10 * sbh + 24 * sbh / 8;
+    const std::int64_t logits = std::int64_t{2} * 2048 * (51200 / 8);
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
+    const sim::LayoutMemory memory = sim::layout_memory(model, request, rule);
+    std::int64_t now = 0;
+    std::int64_t most = 0;
+    for (const sim::PipelinePass& pass :
+         sim::pipeline_passes(request.pipeline(), memory.stage_rank)) {
+        const std::int64_t ends = memory.stage_rank == 3 ? logits : 0;
+        if (pass.forward) now += 12 * 2 * sbh + ends;
+        for (int i = 0; pass.inputs && i < 12; ++i) {
+            now += bare - 2 * sbh;
+            most = std::max(most, now + scores);
+        }
+        most = std::max(most, now);
+        if (pass.weights) now -= 12 * bare + ends;
+    }
+    CHECK(now == 0);
+    CHECK(memory.need.kept.raw() == most);
+    // Computing nothing again keeps more by scores alone.
+    request.recompute = false;
+    CHECK(sim::layout_memory(model, request, rule).need.kept > memory.need.kept);
+}
+
 TEST_CASE("kept: by inner width, key and value heads, gate and flash attention", "[kept]") {
     sim::TransformerShape shape = shape_22b();
     const sim::LayoutRequest request = kept_request(1, 1);
