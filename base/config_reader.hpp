@@ -89,6 +89,16 @@ public:
     std::string place_of(std::string_view key) const;
     // A file that the document names: relative names are looked for in the document's folder.
     std::filesystem::path beside(const std::filesystem::path& given) const;
+    // What `read` makes of a file that this key names. What it complains of in that file is
+    // complained of here: "FILE: at PATH/KEY: NAMED FILE: problem".
+    template <class Read>
+    auto of_file(std::string_view key, const Read& read) const {
+        try {
+            return read();
+        } catch (const InputError& error) {
+            fail(key, error.what());
+        }
+    }
     std::string object_text() const;  // this object as JSON, as it was written
     const std::string& path() const { return path_; }
     // The document as it was read so far, defaults filled in, keys sorted, two-space indent.

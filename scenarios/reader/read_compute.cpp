@@ -49,7 +49,7 @@ sim::CostCurve measured_curve(ConfigReader& compute, const std::string& where,
         compute.fail(key, "stands beside \"costs\", which says it: expected one of them");
     }
     const std::filesystem::path file = compute.beside(compute.text("costs"));
-    const LiveCosts costs = read_costs(file);
+    const LiveCosts costs = compute.of_file("costs", [&] { return read_costs(file); });
     const auto lines = costs.law().lines();
     if (lines.empty() || lines.front().workers != 1) {
         throw InputError(file.string(), "/steps", "no steps of one worker were measured");

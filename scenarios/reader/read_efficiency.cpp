@@ -53,7 +53,7 @@ std::string fit(ConfigReader& config, sim::LinkKind kind, sim::Topology& topolog
     const fs::path given = config.text("nccl_tests");
     const fs::path file = config.beside(given);
     config.finish();
-    const auto tables = traces::read_nccl_tests(file);
+    const auto tables = config.of_file("nccl_tests", [&] { return traces::read_nccl_tests(file); });
     const auto table =
         std::ranges::find(tables, "all_reduce", &traces::CollectiveTable::collective);
     const auto count =

@@ -269,9 +269,12 @@ sim::ModelProfile read_traced(ConfigReader& config, const std::string& name, std
     if (by_batch.empty()) config.fail("traces", "expected a trace of at least one batch");
     for (const auto& [trace_batch, given] : by_batch) {
         const std::string file = config.beside(given).string();
-        const ProfiledStep step = parse(file);
+        const std::string key = std::to_string(trace_batch);
+        const ProfiledStep step = traces.of_file(key, [&] { return parse(file); });
         if (!model.tensors.empty() && !are_equal(step, model.tensors)) {
-            throw InputError(file, "", "expected the gradients of the traces of other batches");
+            traces.fail(key, fmt::format("{}: expected the gradients of the traces of other "
+                                         "batches",
+                                         file));
         }
         measured.steps.push_back({trace_batch, step.seconds});
         steps += step.steps;
@@ -296,7 +299,9 @@ sim::ModelProfile read_chakra(ConfigReader& config, const std::string& name, std
     if (!system_file.empty() && KeyExplorer::of(config.file()) == nullptr) {
         const std::string file = config.beside(system_file).string();
         const std::vector<std::int32_t> alone = {1};
-        system = parse_astra_system(read_file(file, astra_system_bytes_max), file, alone);
+        system = config.of_file("system", [&] {
+            return parse_astra_system(read_file(file, astra_system_bytes_max), file, alone);
+        });
     }
     return read_traced(config, name, batch, "a Chakra trace", [&](const std::string& file) {
         return chakra_step(parse_chakra(read_file(file, chakra_bytes_max), file), file, system,

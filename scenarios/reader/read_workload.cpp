@@ -36,8 +36,10 @@ std::vector<RankTrace> read_traces(const ConfigReader& config, const fs::path& p
         std::size_t nodes = 0;
         for (std::int32_t rank = 0; rank < ranks; ++rank) {
             const fs::path file = file_of(rank);
-            traces.push_back(
-                {file.string(), parse_chakra(read_file(file, chakra_bytes_max), file.string())});
+            traces.push_back({file.string(), config.of_file("workload", [&] {
+                                  return parse_chakra(read_file(file, chakra_bytes_max),
+                                                      file.string());
+                              })});
             nodes += traces.back().nodes.size();
             if (nodes > static_cast<std::size_t>(messages_most)) {
                 config.fail("workload",
@@ -78,18 +80,27 @@ sim::Workload read_files(const ConfigReader& config, const fs::path& path,
                          const std::string& groups_file, const AstraSystem& system,
                          std::int32_t ranks, std::span<const std::int32_t> grid) {
     std::optional<CommGroups> groups;
-    if (!groups_file.empty()) groups = read_groups(config.beside(groups_file), ranks);
+    if (!groups_file.empty()) {
+        groups = config.of_file("comm_groups",
+                                [&] { return read_groups(config.beside(groups_file), ranks); });
+    }
     std::vector<RankTrace> traces;
     if (fs::is_regular_file(path)) {
-        std::string text = read_file(path, layer_text_bytes_max);
+        const std::string text =
+            config.of_file("workload", [&] { return read_file(path, layer_text_bytes_max); });
         if (is_layer_workload(text)) {
             if (groups) config.fail("comm_groups", "is for Chakra's traces");
             const std::int64_t places =
                 std::accumulate(grid.begin(), grid.end(), std::int64_t{1}, std::multiplies<>());
             const bool is_whole = !grid.empty() && places == ranks;
-            return parse_layer_workload(text, path.string(), ranks, is_whole ? grid.front() : 0);
+            return config.of_file("workload", [&] {
+                return parse_layer_workload(text, path.string(), ranks,
+                                            is_whole ? grid.front() : 0);
+            });
         }
-        traces.push_back({path.string(), parse_chakra(text, path.string())});
+        traces.push_back({path.string(), config.of_file("workload", [&] {
+                              return parse_chakra(text, path.string());
+                          })});
     } else {
         traces = read_traces(config, path, ranks);
     }
@@ -98,7 +109,8 @@ sim::Workload read_files(const ConfigReader& config, const fs::path& path,
                                             "for each rank; found none",
                                             path.string()));
     }
-    return chakra_workload(traces, ranks, groups, system);
+    return config.of_file("workload",
+                          [&] { return chakra_workload(traces, ranks, groups, system); });
 }
 
 // What a job's collective is chosen for: its largest all-reduce.
@@ -192,7 +204,10 @@ StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topolog
     if (sizes.empty() || ranks != most) sizes = {static_cast<std::int32_t>(ranks)};
     if (!system_file.empty()) {
         const fs::path file = config.beside(system_file);
-        system = parse_astra_system(read_file(file, astra_system_bytes_max), file.string(), sizes);
+        system = config.of_file("system", [&] {
+            return parse_astra_system(read_file(file, astra_system_bytes_max), file.string(),
+                                      sizes);
+        });
     }
     job.launch.overhead = system.endpoint_delay;
     if (auto launch = config.object_if_present("launch")) {

@@ -87,7 +87,9 @@ std::shared_ptr<const Topology> read_machine_file(ConfigReader& config,
                                                   const std::filesystem::path& file) {
     const GpuProfile* gpu = nullptr;
     if (config.has("gpu")) gpu = &gpu_named(config.text("gpu"), config.place_of("gpu"));
-    Topology topology = parse_machine(read_file(file, cluster_bytes_max), file.string(), gpu);
+    Topology topology = config.of_file("machine", [&] {
+        return parse_machine(read_file(file, cluster_bytes_max), file.string(), gpu);
+    });
     Machine& machine = topology.machine_to_describe(MachineId{0});
     if (gpu != nullptr) {
         machine.gpu = gpu->name;
@@ -159,8 +161,9 @@ void read_astra_network(ConfigReader& config, ClusterSpec& spec) {
     std::string gpu = config.text("gpu", "");
     if (!gpu.empty()) gpu = gpu_named(gpu, config.place_of("gpu")).name;
     const std::filesystem::path file = machine_file(config, config.text("astra_sim"));
-    AstraNetwork network =
-        parse_astra_network(read_file(file, astra_bytes_max), file.string(), gpu);
+    AstraNetwork network = config.of_file("astra_sim", [&] {
+        return parse_astra_network(read_file(file, astra_bytes_max), file.string(), gpu);
+    });
     spec.whole = std::make_shared<const Topology>(std::move(network.topology));
     spec.grid = std::move(network.sizes);
 }

@@ -226,6 +226,20 @@ TEST_CASE("config: a key that nobody read is an error", "[config]") {
     CHECK(complaint(R"({"x": 1})", only_ask) == "s.json: at /: unknown key \"x\"");
 }
 
+TEST_CASE("config: what is wrong with a named file is said of its key", "[config]") {
+    const auto read = [](ConfigReader& c) {
+        const std::string name = c.text("costs");
+        const std::string text = c.of_file("costs", [&]() -> std::string {
+            if (name == "bad.json") throw InputError(name, "/a", "expected 1, found 2");
+            return name + "!";
+        });
+        CHECK(text == "good.json!");
+    };
+    CHECK(complaint(R"({"costs": "good.json"})", read) == "accepted");
+    CHECK(complaint(R"({"costs": "bad.json"})", read) ==
+          "s.json: at /costs: bad.json: at /a: expected 1, found 2");
+}
+
 TEST_CASE("config: the resolved document has every default and reads back the same", "[config]") {
     const auto read = [](ConfigReader& c) {
         c.integer("seed", 0, 9, 7);
