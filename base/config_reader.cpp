@@ -193,6 +193,16 @@ bool ConfigReader::is_object(std::string_view key) {
     return explorer->name_at(path_of(key) + "#", forms, forms[object ? 1 : 0]) == forms[1];
 }
 
+void ConfigReader::expect_absent(std::initializer_list<std::string_view> keys,
+                                 std::string_view problem) {
+    if (KeyExplorer::of(file()) != nullptr) return;
+    for (const std::string_view key : keys) {
+        if (!node_->contains(key)) continue;
+        read_keys_.emplace_back(key);  // one complaint of it is enough
+        complain(*this, key, problem);
+    }
+}
+
 void ConfigReader::finish() const {
     if (KeyExplorer::of(file()) != nullptr) return;
     for (const auto& item : node_->items()) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -80,6 +81,8 @@ public:
 
     bool has(std::string_view key);        // knows the key from now on, as a name that may be meant
     bool is_object(std::string_view key);  // and not text or a number; knows it, too
+    // Of keys that another form of this object has: complains of those that stand here.
+    void expect_absent(std::initializer_list<std::string_view> keys, std::string_view problem);
     // Call last: throws if this object has a key that was never read.
     void finish() const;
     [[noreturn]] void fail(std::string_view key, std::string_view problem) const;

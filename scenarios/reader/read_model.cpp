@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -131,6 +132,52 @@ sim::LayerStack::Window read_window(ConfigReader& config, std::int64_t stride) {
     return sim::LayerStack::square(side, step, config.integer("pad", 0, side_most, 0));
 }
 
+// Keys of layers and of models, and which kinds have them.
+struct KindKey {
+    std::string_view key;
+    std::string_view kinds;
+};
+constexpr std::array<KindKey, 6> layer_keys = {{
+    {"channels", "convolution"},
+    {"window", "convolution or pool"},
+    {"stride", "convolution or pool"},
+    {"pad", "convolution or pool"},
+    {"bias", "convolution or dense"},
+    {"outputs", "dense"},
+}};
+constexpr std::array<KindKey, 22> model_keys = {{
+    {"layers", "layers or transformer"},
+    {"hidden", "transformer"},
+    {"heads", "transformer"},
+    {"kv_heads", "transformer"},
+    {"feed_forward", "transformer"},
+    {"vocabulary", "transformer"},
+    {"sequence", "transformer"},
+    {"positions", "transformer"},
+    {"tied_embedding", "transformer"},
+    {"gated", "transformer"},
+    {"flash_attention", "transformer"},
+    {"experts", "transformer"},
+    {"experts_per_token", "transformer"},
+    {"head", "transformer"},
+    {"input", "layers"},
+    {"parameters", "counted"},
+    {"tensors", "counted"},
+    {"forward_flops", "counted"},
+    {"values_kept", "counted, profiled or chakra"},
+    {"traces", "profiled or chakra"},
+    {"system", "chakra"},
+    {"value_bytes", "chakra"},
+}};
+
+void expect_keys_of(std::string_view kind, std::span<const KindKey> keys, ConfigReader& config) {
+    for (const KindKey& one : keys) {
+        if (one.kinds.find(kind) != std::string_view::npos) continue;
+        config.expect_absent({one.key},
+                             fmt::format("goes with the kind {}, found {}", one.kinds, kind));
+    }
+}
+
 void add_layer(ConfigReader& config, sim::LayerStack& net, std::string_view kind,
                const std::string& name) {
     if (kind == "convolution") {
@@ -172,6 +219,7 @@ sim::ModelProfile read_layers(ConfigReader& config, const std::string& name) {
     for (ConfigReader& layer : config.objects("layers")) {
         ++number;
         const std::string kind = layer.one_of("kind", kinds);
+        expect_keys_of(kind, layer_keys, layer);
         const std::int64_t times = layer.integer("times", 1, 10'000, 1);
         count += times;
         if (count > layers_most) {
@@ -320,6 +368,7 @@ sim::ModelProfile read_model(ConfigReader& job, std::int64_t batch) {
     static constexpr std::array<std::string_view, 5> kinds{"transformer", "layers", "counted",
                                                            "profiled", "chakra"};
     const std::string kind = config.one_of("kind", kinds);
+    expect_keys_of(kind, model_keys, config);
     const std::string name = config.text("name", kind);
     if (name.empty()) config.fail("name", "expected a name, found \"\"");
     sim::ModelProfile model = kind == "transformer" ? read_transformer(config, name)

@@ -100,7 +100,11 @@ sim::BucketRule read_buckets(ConfigReader& job, sim::BucketKind otherwise) {
         rule.first = size_of(*config, "first", rule.first);
         rule.size = size_of(*config, "size", rule.size);
     } else if (rule.kind == sim::BucketKind::chunks) {
+        config->expect_absent({"first"}, "goes with \"rule\": \"filled\"");
         rule.size = size_of(*config, "size", mebibytes(1));
+    } else {
+        config->expect_absent({"first"}, "goes with \"rule\": \"filled\"");
+        config->expect_absent({"size"}, "goes with \"rule\": \"filled\" or \"chunks\"");
     }
     config->finish();
     return rule;
@@ -136,6 +140,10 @@ void read_launch(ConfigReader& config, sim::LaunchKind otherwise, sim::StepJob& 
         if (rule.request_bytes > mebibytes(1)) {
             launch->fail("request_bytes", "expected at most 1 MiB");
         }
+    } else {
+        launch->expect_absent(
+            {"cycle", "fusion", "response_cache", "message", "request", "request_bytes"},
+            "goes with \"rule\": \"coordinated\"");
     }
     launch->finish();
 }

@@ -226,6 +226,17 @@ TEST_CASE("config: a key that nobody read is an error", "[config]") {
     CHECK(complaint(R"({"x": 1})", only_ask) == "s.json: at /: unknown key \"x\"");
 }
 
+TEST_CASE("config: a key of another form says with what it goes", "[config]") {
+    const auto read = [](ConfigReader& c) {
+        c.expect_absent({"size", "first"}, "goes with \"rule\": \"filled\"");
+        c.text("rule", "one");
+        c.finish();
+    };
+    CHECK(complaint(R"({"rule": "one"})", read) == "accepted");
+    CHECK(complaint(R"({"rule": "one", "first": 3})", read) ==
+          "s.json: at /first: goes with \"rule\": \"filled\"");
+}
+
 TEST_CASE("config: what is wrong with a named file is said of its key", "[config]") {
     const auto read = [](ConfigReader& c) {
         const std::string name = c.text("costs");

@@ -86,7 +86,11 @@ constexpr Wrong wrong[] = {
      ": at /job/buckets/rule: expected one of one, tensors, filled, chunks, found \"fixed\" "
      "(did you mean \"filled\"?)"},
     {"/job/buckets/size", "10 B", ": at /job/buckets/size: expected at least 1024 bytes, found 10"},
-    {"/job/launch/cycle", "1 ms", ": at /job/launch: unknown key \"cycle\""},
+    {"/job/launch/cycle", "1 ms", ": at /job/launch/cycle: goes with \"rule\": \"coordinated\""},
+    {"/job/buckets", R"({"rule": "tensors", "size": "2 MB"})",
+     ": at /job/buckets/size: goes with \"rule\": \"filled\" or \"chunks\""},
+    {"/job/buckets", R"({"rule": "chunks", "first": "2 MB"})",
+     ": at /job/buckets/first: goes with \"rule\": \"filled\""},
     {"/job/launch/overhead", "2 h", ": at /job/launch/overhead: expected at most 1 h"},
     {"/job/launch", R"({"rule": "coordinated", "request": "2 ms"})",
      ": at /job/launch/request: expected at most 1 ms"},

@@ -156,8 +156,9 @@ TEST_CASE("variants: where a kind meets another one's keys, all of the section c
         read({R"(/job={"model": "resnet50", "batch": 8, "variable_update": "horovod"},)"
               R"({"model": "resnet50", "batch": 8, "variable_update": "parameter_server"})"}));
     CHECK_THROWS_WITH(read({"/job/buckets/rule=one"}),
-                      Catch::EndsWith("at /job/buckets: unknown key \"size\" (with the keys "
-                                      "beside it, --vary '/job/buckets={…},{…}' varies it)"));
+                      Catch::EndsWith("at /job/buckets/size: goes with \"rule\": \"filled\" or "
+                                      "\"chunks\" (with the keys beside it, --vary "
+                                      "'/job/buckets={…},{…}' varies it)"));
     // A value that no such key may have, and a key that there is not.
     CHECK_THROWS_WITH(read({"/job/batch=none"}), !Catch::Contains("beside it"));
     CHECK_THROWS_WITH(read({"/job/bacth=3"}), !Catch::Contains("beside it"));
