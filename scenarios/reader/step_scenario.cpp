@@ -27,16 +27,27 @@ std::vector<sim::DeviceId> placed_workers(ConfigReader& section, const sim::Topo
                                           std::vector<sim::DeviceId> left) {
     constexpr double machines_most = 65'536;
     std::ptrdiff_t placed = 0;
+    const auto machine_of = [&](sim::DeviceId device) { return topology.device(device).machine; };
+    const auto refuse = [&](const std::string& problem) {
+        throw InputError(section.file(), fmt::format("{}/machines/{}", section.path(), placed),
+                         problem);
+    };
     for (const double number : section.numbers("machines", 0, machines_most)) {
         const auto machine = static_cast<sim::MachineId>(round_nearest(number));
-        const auto worker = std::ranges::find(
-            left.begin() + placed, left.end(), machine,
-            [&](sim::DeviceId device) { return topology.device(device).machine; });
+        const auto worker =
+            std::ranges::find(left.begin() + placed, left.end(), machine, machine_of);
         if (KeyExplorer::of(section.file()) != nullptr) return left;
-        if (number != static_cast<double>(round_nearest(number)) || worker == left.end()) {
-            section.fail("machines", fmt::format("expected numbers of machines, as often as they "
-                                                 "have workers that no other job has; found {}",
-                                                 number));
+        const std::size_t machines = topology.machines().size();
+        if (number != static_cast<double>(round_nearest(number)) ||
+            number >= static_cast<double>(machines)) {
+            refuse(fmt::format("expected the number of a machine, 0 to {}, found {}", machines - 1,
+                               number));
+        }
+        if (worker == left.end()) {
+            refuse(
+                fmt::format("expected as many of machine {0} as it has workers that no other "
+                            "job has, {1}, found {0} once more",
+                            number, std::ranges::count(left, machine, machine_of)));
         }
         std::rotate(left.begin() + placed++, worker, worker + 1);
     }

@@ -85,6 +85,28 @@ TEST_CASE("separate servers: machines with workers of others are none", "[scenar
     CHECK(listed.jobs[1].job.workers.size() == 13);
 }
 
+TEST_CASE("placed jobs: a machine that is full, or not there, is named with its place",
+          "[scenario]") {
+    const std::string first = R"({"model": "resnet50", "batch": 32, "machines": [1, 1, 1]})";
+    const auto complaint = [&](const char* machines) {
+        const std::string second = fmt::format(
+            R"({{"name": "b", "model": "resnet50", "batch": 32, "machines": {}}})", machines);
+        return complaint_of([&] { jobs_on("dgx_h100", 2, {first, second}); });
+    };
+    CHECK(complaint("[0, 0, 0, 0, 0, 0, 0, 0]") == "(no complaint)");
+    CHECK(complaint("[0, 0, 0, 0, 0, 0, 0, 0, 0]") ==
+          "placed.json: at /jobs/1/machines/8: expected as many of machine 0 as it has workers "
+          "that no other job has, 8, found 0 once more");
+    CHECK(complaint("[1, 1, 0, 1, 1, 1, 1]") ==
+          "placed.json: at /jobs/1/machines/6: expected as many of machine 1 as it has workers "
+          "that no other job has, 5, found 1 once more");
+    CHECK(complaint("[0, 2]") ==
+          "placed.json: at /jobs/1/machines/1: expected the number of a machine, 0 to 1, found 2");
+    CHECK(complaint("[0.5]") ==
+          "placed.json: at /jobs/1/machines/0: expected the number of a machine, 0 to 1, found "
+          "0.5");
+}
+
 TEST_CASE("workers stand by machine, unless the order of ranks has a meaning", "[scenario]") {
     const auto job = [](std::string_view machines, std::string_view keys) {
         return fmt::format(
