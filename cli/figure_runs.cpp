@@ -142,7 +142,7 @@ std::vector<analysis::FigureDescription> described_figures() {
     if (!fs::is_directory(folder, ignored)) {
         throw InputError("reproduce", "",
                          "there is no folder \"scenarios/published\" around this program, nor "
-                         "around this folder");
+                         "around this folder: run it in a checkout of ukemi");
     }
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(folder)) {

@@ -158,7 +158,7 @@ void list_scenarios() {
     if (all.empty()) {
         throw InputError("list scenarios", "",
                          "there is no folder \"scenarios\" around this program, nor around this "
-                         "folder");
+                         "folder: run it in a checkout of ukemi");
     }
     constexpr std::size_t indent = 50;
     fmt::print("{:<28}{:<22}{}\n", "scenario", "for ukemi", "what it is about");

@@ -216,6 +216,21 @@ TEST_CASE("reproduce: a figure of one's own, and what is wrong with one", "[cli]
     }
 }
 
+TEST_CASE("reproduce: a program without a checkout around it says what to do", "[cli]") {
+    const ScratchFolder scratch;
+    std::filesystem::copy_file(UKEMI_BINARY, scratch / "ukemi");
+    const std::string program = (scratch / "ukemi").string();
+    for (const auto& [arguments, folder] :
+         {std::pair(std::vector<std::string>{"reproduce"}, "\"scenarios/published\""),
+          std::pair(std::vector<std::string>{"list", "scenarios"}, "\"scenarios\"")}) {
+        const Ran ran = run_program(program.c_str(), scratch.path(), arguments);
+        CHECK(ran.code == 2);
+        CHECK(is_one_line(ran.err));
+        CHECK_THAT(ran.err, Catch::Contains(std::string("there is no folder ") + folder) &&
+                                Catch::EndsWith(": run it in a checkout of ukemi\n"));
+    }
+}
+
 // What a run was like on its way, and a recorded market beside the one that is generated.
 // The authors' script begins to count at the second step, whose end comes 2 x 1,024 samples after
 // the first step's beginning on 24 workers: 0.288 s.
