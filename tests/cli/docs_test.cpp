@@ -40,8 +40,8 @@ Ran run_page(const fs::path& folder, const char* page) {
 }  // namespace
 
 TEST_CASE("docs: every command of a page runs, in its order", "[cli][docs]") {
-    const char* const page =
-        GENERATE("own_trace.md", "own_job.md", "own_policy.md", "hosts.md", "questions.md");
+    const char* const page = GENERATE("own_trace.md", "own_job.md", "own_steps.md", "own_policy.md",
+                                      "hosts.md", "questions.md");
     CAPTURE(page);
 #ifdef UKEMI_SANITIZED
     const std::string name = page;  // a library is built without sanitizers
@@ -65,6 +65,17 @@ TEST_CASE("docs: numbers that the pages name are those that come out", "[cli][do
     const ScratchFolder job;
     const Ran own_job = run_page(job.path(), "own_job.md");
     CHECK_THAT(own_job.out, Catch::Contains("881.38"));
+    const ScratchFolder steps;
+    const Ran own_steps = run_page(steps.path(), "own_steps.md");
+    for (const char* const printed :
+         {"batch 8 x 16 = 128", "  30.53 GB a GPU: 0.7097 weights",
+          "  compute time: kernel by kernel", "  709.7 MB of gradients in 21 buckets",
+          "  network: nccl", "  compute (mean worker)         188.370 ms",
+          "  exposed communication           3.", "fitted to all_reduce.log (2 x 1 GPUs, 3 rows",
+          "  compute (mean worker)          27.000 ms", "618 fit in a GPU's memory",
+          "/cluster/count=8", "simulated steps: step.json: nccl"}) {
+        CHECK_THAT(own_steps.out, Catch::Contains(printed));
+    }
 }
 
 TEST_CASE("docs: the commands of the talks run and say what their pages say", "[cli][docs]") {
