@@ -207,29 +207,34 @@ void stand_by_machine(const sim::Topology& topology, std::vector<sim::DeviceId>&
     });
 }
 
-// A step of a layout if no stage waited for another: on the slowest kind of GPU, divided evenly.
+// A step of a layout if no stage waited for another: each on the slowest of its workers, divided
+// evenly.
 double alone_in_layout_s(const sim::StepJob& job, const sim::LayoutRequest& request) {
-    const std::int32_t copies = request.pipeline().copies();
+    const sim::LayoutWork& work = *job.layout;
+    const sim::PipelineSpec spec = request.pipeline();
     // In two-way pipelines hosts wait for pairs of passes, not for each.
-    const bool host_waits = request.degrees.pipeline > 1 && copies == 1;
-    std::vector<Duration> longest(job.layout->other_kinds.size() + 1);  // by kind
-    for (std::size_t rank = 0; rank < job.compute.size(); ++rank) {
-        Duration& of_kind = longest[job.layout->kind_of(rank)];
-        of_kind = std::max(of_kind, job.compute[rank]);
-    }
-    double slowest_s = 0;
-    for (std::size_t kind = 0; kind < longest.size(); ++kind) {
-        std::span<const sim::StageWork> stages = job.layout->stages_on(kind);
-        stages = stages.first(stages.size() / static_cast<std::size_t>(copies));
-        double shares = 0;  // of all micro-batches
-        for (const sim::StageWork& stage : stages) {
-            shares += sim::share_alone(stage, job.accumulation, host_waits);
+    const bool host_waits = spec.workers > 1 && spec.copies() == 1;
+    const std::size_t each = job.compute.size() / static_cast<std::size_t>(spec.workers);
+    double all_s = 0;
+    for (std::int32_t stage = 0; stage < spec.stages() / spec.copies(); ++stage) {
+        std::vector<Duration> longest(work.other_kinds.size() + 1);  // by kind
+        const std::size_t first = static_cast<std::size_t>(spec.worker_of(stage)) * each;
+        for (std::size_t rank = first; rank < first + each; ++rank) {
+            Duration& of_kind = longest[work.kind_of(rank)];
+            of_kind = std::max(of_kind, job.compute[rank]);
         }
-        slowest_s = std::max(slowest_s, shares * to_seconds(longest[kind]));
+        double slowest_s = 0;
+        for (std::size_t kind = 0; kind < longest.size(); ++kind) {
+            if (longest[kind] == Duration{}) continue;
+            const sim::StageWork& here = work.stages_on(kind)[static_cast<std::size_t>(stage)];
+            const double share = sim::share_alone(here, job.accumulation, host_waits);
+            slowest_s = std::max(slowest_s, share * to_seconds(longest[kind]));
+        }
+        all_s += slowest_s;
     }
     double updated = 0;
-    for (const double share : job.layout->update_shares) updated += share;
-    return (slowest_s + to_seconds(job.longest_update()) * updated) / request.degrees.pipeline;
+    for (const double share : work.update_shares) updated += share;
+    return (all_s + to_seconds(job.longest_update()) * updated) / request.degrees.pipeline;
 }
 
 // What is computed and sent where, as the layout says; without one, the buckets of all gradients.
