@@ -225,6 +225,6 @@ TEST_CASE("flow network: bad input is refused with what was found", "[network]")
                       "network: there is no link 4; there are 2");
     CHECK_THROWS_WITH(network.set_bandwidth(link, BytesPerSecond::of(-1)),
                       "network: link 0: expected a bandwidth of zero or more, found -1 B/s");
-    CHECK_THROWS_AS(network.set_bandwidth(static_cast<LinkId>(1), BytesPerSecond::of(1)),
+    CHECK_THROWS_AS(network.set_bandwidth(static_cast<LinkId>(2), BytesPerSecond::of(1)),
                     InputError);
 }
