@@ -121,13 +121,29 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
                       entry);
 }
 
-void check_fits(const ConfigReader& config, const sim::ModelProfile& model,
-                const sim::GpuProfile& gpu, const MemoryKind& memory, const StepJobEntry& entry) {
+// The pipeline ranks that such GPUs have.
+std::vector<std::int32_t> stage_ranks_on(const ConfigReader& config, const sim::Topology& topology,
+                                         std::string_view gpu, const StepJobEntry& entry) {
+    const std::size_t each =
+        entry.job.workers.size() / static_cast<std::size_t>(entry.request.degrees.pipeline);
+    std::vector<std::int32_t> found;
+    for (std::size_t rank = 0; rank < entry.job.workers.size(); ++rank) {
+        if (gpu_of(config, topology, entry.job.workers[rank]) != gpu) continue;
+        const auto stage_rank = static_cast<std::int32_t>(rank / each);
+        if (found.empty() || found.back() != stage_rank) found.push_back(stage_rank);
+    }
+    return found;
+}
+
+void check_fits(const ConfigReader& config, const sim::Topology& topology,
+                const sim::ModelProfile& model, const sim::GpuProfile& gpu,
+                const MemoryKind& memory, const StepJobEntry& entry) {
     const std::string where = config.place_of("batch");
     if (entry.request.is_plain()) {
         sim::check_memory(model, gpu, entry.job.batch, memory.rule, where);
     } else {
-        sim::check_layout_memory(model, gpu, entry.request, memory.rule, where);
+        sim::check_layout_memory(model, gpu, entry.request, memory.rule, where,
+                                 stage_ranks_on(config, topology, gpu.name, entry));
     }
 }
 
@@ -176,7 +192,8 @@ std::vector<double> read_pass_times(ConfigReader& config, const sim::Topology& t
             if (least == nullptr || gpu.memory_gb_per_s < least->memory_gb_per_s) least = &gpu;
             entry.gpu_memory = times.empty() ? gpu.memory : std::min(entry.gpu_memory, gpu.memory);
             // Else what it needs and what there is stands in the entry.
-            if (check == MemoryCheck::refuse) check_fits(config, model, gpu, memory, entry);
+            if (check == MemoryCheck::refuse)
+                check_fits(config, topology, model, gpu, memory, entry);
             times.push_back(pass_time(config, curves, model, gpu, memory, entry));
             entry.gpus += fmt::format("{}{}", entry.gpus.empty() ? "" : ", ", name);
         }

@@ -196,6 +196,19 @@ std::vector<LayoutMemory> memory_by_rank(const ModelProfile& model, const Layout
     return all;
 }
 
+// Of these pipeline ranks: none, all.
+std::vector<LayoutMemory> memory_of(const ModelProfile& model, const LayoutRequest& request,
+                                    const MemoryRule& rule,
+                                    std::span<const std::int32_t> stage_ranks) {
+    std::vector<LayoutMemory> all = memory_by_rank(model, request, rule);
+    if (!stage_ranks.empty()) {
+        std::erase_if(all, [&](const LayoutMemory& one) {
+            return std::ranges::find(stage_ranks, one.stage_rank) == stage_ranks.end();
+        });
+    }
+    return all;
+}
+
 Bytes total_of(const LayoutMemory& memory) { return memory.need.total(); }
 
 // Where it is the schedule that keeps too much of a batch of 1.
@@ -214,10 +227,10 @@ std::string hint_of(const ModelProfile& model, const GpuProfile& gpu, const Layo
 
 // The largest that fits on all ranks.
 std::int64_t largest_batch(const ModelProfile& model, const GpuProfile& gpu, LayoutRequest request,
-                           const MemoryRule& rule) {
+                           const MemoryRule& rule, std::span<const std::int32_t> stage_ranks) {
     request.batch = 1;
     std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    for (const LayoutMemory& one : memory_by_rank(model, request, rule)) {
+    for (const LayoutMemory& one : memory_of(model, request, rule, stage_ranks)) {
         const Bytes free = gpu.memory - one.need.parameters() - one.need.reserve;
         const std::int64_t here = std::max<std::int64_t>(one.need.kept.raw(), 1);
         most = std::min(most, std::max<std::int64_t>(free.raw(), 0) / here);
@@ -235,13 +248,14 @@ LayoutMemory layout_memory(const ModelProfile& model, const LayoutRequest& reque
 
 void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
                          const LayoutRequest& request, const MemoryRule& rule,
-                         std::string_view where) {
-    const LayoutMemory memory = layout_memory(model, request, rule);
+                         std::string_view where, std::span<const std::int32_t> stage_ranks) {
+    const std::vector<LayoutMemory> all = memory_of(model, request, rule, stage_ranks);
+    const LayoutMemory& memory = *std::ranges::max_element(all, {}, total_of);
     if (memory.need.total() <= gpu.memory) return;
     expect_countable(memory.need, model, request.batch, where);
     LayoutRequest one = request;
     one.batch = 1;
-    const std::int64_t most = largest_batch(model, gpu, request, rule);
+    const std::int64_t most = largest_batch(model, gpu, request, rule, stage_ranks);
     throw InputError(
         where, "",
         fmt::format("{} with a batch of {} needs {} bytes on pipeline rank {} (parameters, "

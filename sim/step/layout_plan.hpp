@@ -39,6 +39,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -146,8 +147,9 @@ struct LayoutMemory {
 LayoutMemory layout_memory(const ModelProfile& model, const LayoutRequest& request,
                            const MemoryRule& rule);
 // Throws InputError("WHERE: …") with the bytes needed, what they are for, and the largest batch.
+// Where such GPUs have some pipeline ranks only, these: none, all.
 void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
                          const LayoutRequest& request, const MemoryRule& rule,
-                         std::string_view where);
+                         std::string_view where, std::span<const std::int32_t> stage_ranks = {});
 
 }  // namespace ukemi::sim

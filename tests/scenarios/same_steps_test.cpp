@@ -187,6 +187,25 @@ TEST_CASE("same steps: the batch that a refusal names is the largest that fits",
     CHECK_THROWS_AS(read(most + 1), InputError);
 }
 
+TEST_CASE("same steps: a kind of GPU has to hold the stages that it has", "[same_steps]") {
+    const auto read = [](const char* first, const char* second) {
+        const std::string text = fmt::format(
+            R"({{"name": "same", "seed": 1,
+                 "cluster": {{"zones": [{{"machine": "{}", "count": 1}},
+                                        {{"machine": "{}", "count": 1}}]}},
+                 "job": {{"model": {{"kind": "transformer", "name": "t", "layers": 8,
+                     "hidden": 1024, "heads": 16, "vocabulary": 1000, "sequence": 1024}},
+                     "batch": 16, "accumulation": 8, "precision": "fp16",
+                     "optimiser_state": "adam", "layout": {{"pipeline": 2}}, "steps": 1}}}})",
+            first, second);
+        return scenarios::step_scenario_from_text(text, "same.json");
+    };
+    // The first of two stages keeps two micro-batches, the last one.
+    CHECK(read("dgx_h100", "p3.16xlarge").jobs.size() == 1);
+    CHECK_THROWS_WITH(read("p3.16xlarge", "dgx_h100"),
+                      Catch::Contains("on pipeline rank 0") && Catch::Contains("v100_sxm2_16gb"));
+}
+
 TEST_CASE("same steps: replays wait in every micro-step for what steps wait for in each",
           "[same_steps][simulated_steps]") {
     const ScratchFolder folder;
