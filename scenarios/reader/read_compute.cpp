@@ -87,14 +87,28 @@ ComputeCurves::ComputeCurves(ConfigReader& job, const sim::ModelProfile& model, 
         return;
     }
     const std::string where = fmt::format("{}: at {}", job.file(), compute->path());
+    // One form alone, `own` being its other keys.
+    const auto expect_alone = [&](std::string_view form,
+                                  std::initializer_list<std::string_view> own = {}) {
+        for (const std::string_view key : {"kernels", "costs", "arithmetic_share", "memory_share",
+                                           "table", "floor", "fixed", "per_sample"}) {
+            if (key == form || std::ranges::find(own, key) != own.end()) continue;
+            compute->expect_absent(
+                {key}, fmt::format("does not go with \"{}\": expected one of them", form));
+        }
+    };
     if (compute->is_object("kernels")) {
+        expect_alone("kernels");
         kernels_ = read_kernels(compute->object("kernels"));
     } else if (compute->has("costs")) {
+        expect_alone("costs");
         given_ = measured_curve(*compute, where, given_source_);
     } else if (compute->has("arithmetic_share")) {
+        expect_alone("arithmetic_share", {"memory_share"});
         shares_ = sim::RooflineShares{compute->number("arithmetic_share", 0.001, 1),
                                       compute->number("memory_share", 0.001, 1, 0.75), 0};
     } else if (compute->has("table")) {
+        expect_alone("table");
         std::vector<sim::CostCurve::Point> points = read_points(compute->object("table"));
         expect_batch(*compute, "table", points, batch);
         given_ = sim::CostCurve::table(std::move(points), where);
