@@ -80,12 +80,12 @@ void choose_schedule(const ServedRanks& ranks, bool searched,
         entry.searched = true;
         entry.why = sim::words_of(found);
     } else if (cheapest) {
-        const auto priced = sim::price_collectives(ranks.topology, ranks.workers, ranks.per_host,
-                                                   added_up, ranks.where);
-        const auto cheapest_for_all = std::ranges::find_if(priced, [&](const auto& one) {
-            return all_can_play(ranks.topology, job, one.algorithm);
+        auto priced = sim::price_collectives(ranks.topology, ranks.workers, ranks.per_host,
+                                             added_up, ranks.where);
+        std::erase_if(priced, [&](const sim::PricedCollective& one) {
+            return !all_can_play(ranks.topology, job, one.algorithm);
         });
-        job.collective = cheapest_for_all->algorithm;
+        job.collective = priced.front().algorithm;
         entry.cheapest = true;
         entry.why = sim::reason_for(priced);
     }

@@ -23,28 +23,22 @@ PhasedCollective ring_of_parts(const char* name, std::int32_t ranks) {
     return {name, ranks, {std::move(phase)}};
 }
 
-// In round k every rank sends to the k-th after it; bytes are those of one rank's whole buffer.
+constexpr std::int32_t at_once_ranks_max = 512;  // of more it takes long to play
+
+// As NCCL has it of a group of sends, every rank to all others at once; of many ranks in rounds, in
+// the k-th of which every rank sends to the k-th after it. Bytes are those of one rank's whole
+// buffer.
 PhasedCollective all_to_all(std::int32_t ranks) {
     PhasedCollective collective{"all_to_all", ranks, {}};
     for (std::int32_t distance = 1; distance < ranks; ++distance) {
-        CollectivePhase phase{{}, 1, 1.0 / ranks};
-        for (std::int32_t rank = 0; rank < ranks; ++rank) {
-            phase.edges.push_back({rank, (rank + distance) % ranks});
+        if (distance == 1 || ranks > at_once_ranks_max) {
+            collective.phases.push_back({{}, 1, 1.0 / ranks});
         }
-        collective.phases.push_back(std::move(phase));
+        for (std::int32_t rank = 0; rank < ranks; ++rank) {
+            collective.phases.back().edges.push_back({rank, (rank + distance) % ranks});
+        }
     }
     return collective;
-}
-
-// The same as NCCL has it of a group of sends: every rank to all others at once.
-PhasedCollective all_to_all_at_once(std::int32_t ranks) {
-    CollectivePhase phase{{}, 1, 1.0 / ranks};
-    for (std::int32_t distance = 1; distance < ranks; ++distance) {
-        for (std::int32_t rank = 0; rank < ranks; ++rank) {
-            phase.edges.push_back({rank, (rank + distance) % ranks});
-        }
-    }
-    return {"all_to_all", ranks, {std::move(phase)}};
 }
 
 // As a Communicator broadcasts (kernels/rank_program.hpp): ranks that have it double in every
@@ -261,8 +255,8 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, con
         case ExchangeKind::reduce_scatter:
             return {network, ring_of_parts("reduce_scatter", ranks), workers};
         case ExchangeKind::broadcast: return placed_broadcast(network, job, workers);
-        case ExchangeKind::all_to_all: return {network, all_to_all(ranks), workers};
-        case ExchangeKind::token_all_to_all: return {network, all_to_all_at_once(ranks), workers};
+        case ExchangeKind::all_to_all:
+        case ExchangeKind::token_all_to_all: return {network, all_to_all(ranks), workers};
         case ExchangeKind::tensor_all_reduce:
         case ExchangeKind::tensor_gather:
         case ExchangeKind::tensor_scatter:

@@ -36,9 +36,11 @@ struct RankEdge {
 };
 
 // Of all rings. A ring stays on its rail (NCCL_CROSS_NIC=0, and PXN): between machines it goes from
-// NIC to NIC of one place, over NVLink from and to ranks elsewhere.
+// NIC to NIC of one place, over NVLink from and to ranks elsewhere. On unequal machines rings take
+// places in turn that all of them have.
 std::vector<RankEdge> edges_of(const std::vector<std::vector<std::int32_t>>& orders,
-                               const Topology& topology, std::span<const DeviceId> workers) {
+                               const Topology& topology, std::span<const DeviceId> workers,
+                               bool unequal) {
     std::vector<std::size_t> begins;  // by rank: of its machine
     std::size_t least = workers.size();
     for (std::size_t rank = 0; rank < workers.size(); ++rank) {
@@ -55,8 +57,8 @@ std::vector<RankEdge> edges_of(const std::vector<std::vector<std::int32_t>>& ord
             RankEdge edge{static_cast<std::size_t>(order[i]),
                           static_cast<std::size_t>(order[(i + 1) % order.size()])};
             if (begins[edge.from] != begins[edge.to]) {
-                std::size_t place = edge.from - begins[edge.from];
-                if (place >= least) place = ring * least / orders.size();
+                const std::size_t place =
+                    unequal ? ring * least / orders.size() : edge.from - begins[edge.from];
                 edge = {begins[edge.from] + place, begins[edge.to] + place};
             }
             edges.push_back(edge);
@@ -92,7 +94,7 @@ NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
     place_.ring_only = ring_only;
     const Topology& topology = network.topology();
     const std::vector<RankEdge> edges =
-        edges_of(ring_orders(topology, workers, place_), topology, workers);
+        edges_of(ring_orders(topology, workers, place_), topology, workers, place_.fewer > 0);
     FlowNetwork& flows = network.flows();
     std::map<LinkId, double> edges_on;
     Duration longest;

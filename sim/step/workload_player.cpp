@@ -21,10 +21,6 @@ std::uint64_t work_token(WorkToken kind, std::uint64_t rank, std::uint64_t node)
            rank << work_rank_bits | node;
 }
 
-// An all-to-all of so many ranks is played as NCCL sends it, every rank to all others at once; of
-// more in rounds, so that it takes seconds to play.
-constexpr std::size_t at_once_max = 512;
-
 }  // namespace
 
 WorkloadPlayer::WorkloadPlayer(StepHost& host, const StepJob& job, const StepOptions& options)
@@ -205,11 +201,10 @@ PlacedCollective& WorkloadPlayer::placed(Group& group, ExchangeKind kind) {
     const auto make = [&] {
         if (grid) return PlacedCollective(network, job().axes, workers);
         if (sum) return placed_all_reduce(network, job(), workers, each);
-        if (kind == ExchangeKind::broadcast) return placed_exchange(network, kind, job(), workers);
-        if (kind != ExchangeKind::all_to_all) return placed_parts(network, kind, job(), workers);
-        const bool at_once = workers.size() <= at_once_max;
-        return placed_exchange(network, at_once ? ExchangeKind::token_all_to_all : kind, job(),
-                               workers);
+        if (kind == ExchangeKind::broadcast || kind == ExchangeKind::all_to_all) {
+            return placed_exchange(network, kind, job(), workers);
+        }
+        return placed_parts(network, kind, job(), workers);
     };
     PlacedCollective made = make();
     note_links(made.links());

@@ -10,6 +10,7 @@
 #include "sim/step/placed_collective.hpp"
 #include "sim/step/step_run.hpp"
 #include "tests/sim/step/pipeline_reference.hpp"
+#include "tests/sim/step/small_transformer.hpp"
 
 namespace ukemi {
 
@@ -46,14 +47,6 @@ sim::StepJob pipeline_job(const sim::Topology& topology, sim::PipelineKind kind,
 std::vector<sim::StepRecord> steps_of(const sim::Topology& topology, const sim::StepJob& job,
                                       std::int64_t detailed = 0) {
     return sim::run_steps(topology, std::span(&job, 1), {}, {1, detailed}).front().steps;
-}
-
-sim::LayoutRequest request_of(policies::Layout degrees, std::int64_t batch = 1) {
-    sim::LayoutRequest request;
-    request.degrees = degrees;
-    request.batch = batch;
-    request.value_bytes = 2;
-    return request;
 }
 
 Bytes exchanged(const sim::LayoutWork& work, sim::ExchangeKind kind,
@@ -110,7 +103,7 @@ TEST_CASE("layout: weights' gradients apart fill the bubble", "[layout]") {
     CHECK(step.parts.bubble == 3 * milliseconds(2));
     // Cut from a model: the same arithmetic, and gradients leave with their own pass.
     const sim::ModelProfile model = sim::model_named("bert_base", "test");
-    sim::LayoutRequest request = request_of({2, 4, 1}, 2);
+    sim::LayoutRequest request = test::request_of({2, 4, 1}, 2);
     request.micro_batches = 8;
     const auto of = [&](sim::PipelineKind kind) {
         request.schedule = kind;
@@ -153,7 +146,7 @@ TEST_CASE("layout: DualPipe's steps are those of the recurrence, and both copies
     }
     // Cut from a model: twice its parameters and gradients, whose two copies are added up.
     const sim::ModelProfile model = sim::model_named("bert_base", "test");
-    sim::LayoutRequest request = request_of({1, 4, 1}, 2);
+    sim::LayoutRequest request = test::request_of({1, 4, 1}, 2);
     request.micro_batches = 8;
     const sim::MemoryRule rule =
         sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
@@ -294,7 +287,7 @@ TEST_CASE("layout: Megatron's traffic is four all-reduces of b s h a block, six 
           "[layout]") {
     const sim::ModelProfile model = sim::model_named("megatron_8b", "test");
     for (const std::int32_t pipeline : {1, 2, 4}) {
-        sim::LayoutRequest request = request_of({1, pipeline, 8}, 4);
+        sim::LayoutRequest request = test::request_of({1, pipeline, 8}, 4);
         std::int64_t count = 0;
         const Bytes sent = exchanged(sim::make_layout(model, request, "test"),
                                      sim::ExchangeKind::tensor_all_reduce, &count);
@@ -312,7 +305,7 @@ TEST_CASE("layout: shards hold the model once, and shares of its time add up to 
     const sim::ModelProfile model = sim::model_named("megatron_8b", "test");
     for (const policies::Layout degrees : {policies::Layout{1, 1, 1}, policies::Layout{1, 1, 8},
                                            policies::Layout{1, 4, 1}, policies::Layout{1, 8, 4}}) {
-        const sim::LayoutWork work = sim::make_layout(model, request_of(degrees), "test");
+        const sim::LayoutWork work = sim::make_layout(model, test::request_of(degrees), "test");
         double shares = 0;
         Bytes gradients;
         for (const sim::StageWork& stage : work.stages) {
@@ -335,9 +328,9 @@ TEST_CASE("layout: a tensor group's exchanges take as long as its all-reduces al
     const sim::Topology dgx = sim::build_cluster("dgx1_v100", 1);
     sim::StepJob job = job_on(dgx, 8);
     const sim::ModelProfile model = sim::model_named("gpt2_xl", "test");
-    CHECK_THROWS_AS(sim::make_layout(model, request_of({1, 1, 8}), "test"),
+    CHECK_THROWS_AS(sim::make_layout(model, test::request_of({1, 1, 8}), "test"),
                     InputError);  // 25 heads
-    sim::LayoutRequest request = request_of({1, 1, 8}, 2);
+    sim::LayoutRequest request = test::request_of({1, 1, 8}, 2);
     const sim::ModelProfile large = sim::model_named("bert_large_512", "test");
     job.layout = sim::make_layout(large, request, "test");
     job.compute.assign(8, milliseconds(80));
@@ -359,7 +352,7 @@ TEST_CASE("layout: replicas that are not cut take the steps of a plain job", "[l
     job.stragglers.independent = 0.1;
     job.steps = 3;
     const sim::ModelProfile model = sim::model_named("resnet50", "test");
-    sim::LayoutRequest request = request_of({4, 1, 1}, 32);
+    sim::LayoutRequest request = test::request_of({4, 1, 1}, 32);
     request.value_bytes = 4;
     sim::StepJob cut = job;
     cut.layout = sim::make_layout(model, request, "test");
@@ -385,7 +378,7 @@ TEST_CASE("layout: parts add up for random layouts, schedules and stragglers",
         const auto power = [&](std::int64_t most) {
             return std::int32_t{1} << random.integer(0, most - 1);
         };
-        sim::LayoutRequest request = request_of({power(3), power(2), power(3)}, 4);
+        sim::LayoutRequest request = test::request_of({power(3), power(2), power(3)}, 4);
         request.schedule = static_cast<sim::PipelineKind>(random.integer(0, 3));
         if (request.schedule == sim::PipelineKind::interleaved) request.chunks = power(2);
         request.micro_batches = request.degrees.pipeline * power(3);
@@ -418,16 +411,17 @@ TEST_CASE("layout: what is kept is Korthikanti's s b h (10 + 24/t + 5 a s/(h t))
         sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     const std::int64_t width = 1024 * 3072;
     for (const std::int32_t t : {1, 2, 8}) {
-        const sim::LayoutMemory memory = sim::layout_memory(model, request_of({1, 1, t}, 3), rule);
+        const sim::LayoutMemory memory =
+            sim::layout_memory(model, test::request_of({1, 1, t}, 3), rule);
         const std::int64_t block = width * 10 + (width * 24 + 5 * 32 * 1024 * 1024) / t;
         const std::int64_t logits = 2 * 1024 * (51200 / t);
         CHECK(memory.need.kept == bytes(3 * (72 * block + logits)));
     }
     // One rank of one: as the model's own profile counts it.
-    const sim::LayoutMemory one = sim::layout_memory(model, request_of({1, 1, 1}, 3), rule);
+    const sim::LayoutMemory one = sim::layout_memory(model, test::request_of({1, 1, 1}, 3), rule);
     CHECK(one.need.parameters() == sim::memory_need(model, 3, rule).parameters());
     CHECK(one.need.kept / sim::memory_need(model, 3, rule).kept == Approx(1).epsilon(0.01));
-    sim::LayoutRequest cut = request_of({64, 1, 8}, 8);
+    sim::LayoutRequest cut = test::request_of({64, 1, 8}, 8);
     cut.recompute = true;
     const sim::GpuProfile& v100 = sim::gpu_named("v100_sxm2_32gb", "test");
     CHECK_NOTHROW(sim::check_layout_memory(model, v100, cut, rule, "here"));
@@ -443,7 +437,7 @@ TEST_CASE("layout: schedules keep m micro-batches, p of them, or some more when 
     const sim::ModelProfile model = sim::model_named("bert_base", "test");
     const sim::MemoryRule rule =
         sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
-    sim::LayoutRequest request = request_of({1, 4, 1}, 1);
+    sim::LayoutRequest request = test::request_of({1, 4, 1}, 1);
     request.micro_batches = 16;
     const auto kept = [&](sim::PipelineKind kind, std::int32_t chunks) {
         request.schedule = kind;
@@ -460,7 +454,7 @@ TEST_CASE("layout: schedules keep m micro-batches, p of them, or some more when 
 
 TEST_CASE("layout: fully connected layers split over devices save their parameters", "[layout]") {
     const sim::ModelProfile model = sim::model_named("vgg16", "test");
-    sim::LayoutRequest request = request_of({8, 1, 1}, 32);
+    sim::LayoutRequest request = test::request_of({8, 1, 1}, 32);
     request.value_bytes = 4;
     const sim::MemoryRule rule =
         sim::MemoryRule::of(sim::Precision::fp32, sim::OptimiserKind::momentum);
@@ -495,7 +489,7 @@ TEST_CASE("layout: fully connected layers split over devices save their paramete
 
 TEST_CASE("layout: synchronised batch normalisation waits for two small sums a layer", "[layout]") {
     const sim::ModelProfile model = sim::model_named("resnet50", "test");
-    sim::LayoutRequest request = request_of({4, 1, 1}, 32);
+    sim::LayoutRequest request = test::request_of({4, 1, 1}, 32);
     request.synchronised_norm = true;
     const sim::LayoutWork work = sim::make_layout(model, request, "test");
     std::int64_t count = 0;
@@ -519,7 +513,7 @@ TEST_CASE("layout: synchronised batch normalisation waits for two small sums a l
 TEST_CASE("layout: what cannot be cut is refused", "[layout]") {
     const auto refusal = [](const char* model, policies::Layout degrees) {
         try {
-            sim::make_layout(sim::model_named(model, "test"), request_of(degrees), "here");
+            sim::make_layout(sim::model_named(model, "test"), test::request_of(degrees), "here");
         } catch (const InputError& error) {
             return std::string(error.what());
         }
@@ -536,7 +530,7 @@ TEST_CASE("layout: what cannot be cut is refused", "[layout]") {
 TEST_CASE("layout: a trace shows passes, bubbles and exchanges", "[layout]") {
     const sim::Topology topology = sim::build_cluster("dgx1_v100", 1);
     sim::StepJob job = job_on(topology, 8);
-    sim::LayoutRequest request = request_of({1, 4, 2}, 4);
+    sim::LayoutRequest request = test::request_of({1, 4, 2}, 4);
     request.micro_batches = 4;
     job.layout = sim::make_layout(sim::model_named("bert_base", "test"), request, "test");
     job.compute.assign(8, milliseconds(30));

@@ -8,17 +8,7 @@
 #include "tests/sim/step/small_transformer.hpp"
 
 namespace ukemi {
-namespace {
-
-sim::LayoutRequest request_of(policies::Layout degrees, std::int64_t batch = 1) {
-    sim::LayoutRequest request;
-    request.degrees = degrees;
-    request.batch = batch;
-    request.value_bytes = 2;
-    return request;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("model pieces: fully connected layers without a bias are split, too", "[model_pieces]") {
     sim::LayerStack net("mine", "sample", {4096, 1, 1});
@@ -28,7 +18,7 @@ TEST_CASE("model pieces: fully connected layers without a bias are split, too", 
     CHECK(sim::dense_shape(model.layers[0]).inputs == 4096);
     CHECK(sim::dense_shape(model.layers[1]).inputs == 4096);
     CHECK(sim::dense_shape(model.layers[1]).outputs == 64);
-    sim::LayoutRequest request = request_of({8, 1, 1}, 32);
+    sim::LayoutRequest request = test::request_of({8, 1, 1}, 32);
     request.value_bytes = 4;
     request.split_dense = true;
     const sim::LayoutWork work = sim::make_layout(model, request, "test");
@@ -64,11 +54,12 @@ TEST_CASE("model pieces: an output matrix of its own is the last stage's alone",
     };
     // In a pipeline both last stages have the matrix; the first stage has none of it. Halves go to
     // a tensor group of two.
-    CHECK(held(own, request_of({1, 2, 1})) == held(tied, request_of({1, 2, 1})));
-    CHECK(held(own, request_of({1, 2, 2})) == held(tied, request_of({1, 2, 2})));
-    CHECK(held(own, request_of({1, 1, 2}))[0] == held(tied, request_of({1, 1, 2}))[0] + matrix / 2);
+    CHECK(held(own, test::request_of({1, 2, 1})) == held(tied, test::request_of({1, 2, 1})));
+    CHECK(held(own, test::request_of({1, 2, 2})) == held(tied, test::request_of({1, 2, 2})));
+    CHECK(held(own, test::request_of({1, 1, 2}))[0] ==
+          held(tied, test::request_of({1, 1, 2}))[0] + matrix / 2);
     // Its gradient is ready first.
-    const sim::LayoutWork work = sim::make_layout(own, request_of({2, 1, 1}), "test");
+    const sim::LayoutWork work = sim::make_layout(own, test::request_of({2, 1, 1}), "test");
     Bytes sent;
     for (const sim::GradientBucket& bucket : work.stages[0].buckets) sent += bucket.bytes;
     CHECK(sent == own.gradient_bytes(2));

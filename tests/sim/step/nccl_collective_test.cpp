@@ -169,6 +169,30 @@ TEST_CASE("nccl collective: two on the same links move bytes twice as long", "[n
     }
 }
 
+TEST_CASE("nccl collective: rings leave by as many NICs as they are, on unequal machines, too",
+          "[nccl_collective]") {
+    const sim::Topology topology = sim::build_cluster("dgx_a100", 2);
+    const auto all = topology.workers();
+    for (const std::size_t count : {16U, 15U, 12U, 9U}) {
+        CAPTURE(count);
+        sim::ClusterNetwork network(topology);
+        const sim::NcclRun run(network, sim::NcclCollective::all_reduce,
+                               std::span(all).first(count), "test");
+        for (const std::uint32_t machine : {0U, 1U}) {
+            std::int32_t leaves = 0;
+            for (const sim::LinkId id : run.links()) {
+                const sim::Link& link = topology.link(id);
+                const sim::Device& from = topology.device(link.from);
+                leaves +=
+                    link.kind == sim::LinkKind::network && from.machine == sim::MachineId{machine}
+                        ? 1
+                        : 0;
+            }
+            CHECK(leaves == run.place().channels);
+        }
+    }
+}
+
 TEST_CASE("nccl collective: gathers count the parts of all ranks", "[nccl_collective]") {
     const sim::Topology topology = sim::build_cluster("dgx_a100", 1);
     sim::ClusterNetwork network(topology);
