@@ -253,9 +253,10 @@ void read_job(ConfigReader config, Scenario& scenario) {
                                     "number), found {}",
                                     by_time ? "both" : "neither"));
     }
-    for (const std::string_view key : {"batch", "batch_per_worker", "samples_per_epoch", "links"}) {
-        if (!by_time || !config.has(key)) continue;
-        config.fail(key, "goes with \"samples\", and this job is given as \"work\"");
+    if (by_time) {
+        config.expect_absent({"batch", "batch_per_worker", "samples_per_epoch", "links",
+                              "communication", "interference"},
+                             "goes with \"samples\", and this job is given as \"work\"");
     }
     job.plan.global_batch = 1;
     if (by_time) {

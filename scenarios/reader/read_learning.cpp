@@ -215,15 +215,18 @@ policies::StepTime read_simulated(ConfigReader& step_time, Scenario& scenario) {
     constexpr std::int64_t learners_most = 16;
     const std::int64_t learners = config.integer("learners", 1, learners_most, 1);
     config.finish();
-    const std::string where = fmt::format("{}: at {}", config.file(), config.path());
-    policies::StepTime time = simulated_steps(file, batches, machines, where);
+    policies::StepTime time = config.of_file("steps", [&] {
+        policies::StepTime steps = simulated_steps(file, batches, machines);
+        for (std::int32_t count = 2; count <= learners; ++count) {
+            steps.learner_steps.push_back(simulated_learners(file, batches, machines, count));
+        }
+        return steps;
+    });
     scenario.step_exchange = fmt::format("{}: {}", given.string(), simulated_exchange(file));
     scenario.steps_in_layout = simulated_in_layout(file);
-    for (std::int32_t count = 2; count <= learners; ++count) {
-        time.learner_steps.push_back(simulated_learners(file, batches, machines, count, where));
-    }
     read_simulated_codecs(step_time, time, [&](const policies::CodecChoice& choice) {
-        return simulated_codec(file, batches, machines, choice, where);
+        return config.of_file("steps",
+                              [&] { return simulated_codec(file, batches, machines, choice); });
     });
     return time;
 }

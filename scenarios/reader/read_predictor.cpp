@@ -24,7 +24,8 @@ void read_guess(ConfigReader& config, Scenario& scenario) {
     const std::filesystem::path given = config.text("costs");
     if (given.empty()) config.fail("costs", "expected a file, found \"\"");
     const auto file = scenario.file.parent_path() / given;
-    job.guess = measured_profile(read_costs(file), scenario, 1, file, {});
+    job.guess = config.of_file(
+        "costs", [&] { return measured_profile(read_costs(file), scenario, 1, file, {}); });
 }
 
 }  // namespace

@@ -76,18 +76,9 @@ sim::TransitionCosts system_costs(ConfigReader& config) {
     return costs;
 }
 
-// From a file of `ukemi calibrate`, in place of all that is typed in otherwise. Workers start while
-// the others train; of a first group nobody measured the phases, of the others, what is neither
-// rendezvous nor transfer is warm-up. Medians, as elsewhere.
-sim::TransitionCosts measured_costs(ConfigReader& config) {
-    for (const std::string_view key : {"system", "spawn", "rendezvous", "warm_up", "start", "grow",
-                                       "shrink", "spawn_overlaps", "transfer"}) {
-        if (!config.has(key)) continue;
-        config.fail(key, "stands beside \"costs\", which says it: expected one of them");
-    }
-    const std::filesystem::path given = config.text("costs");
-    if (given.empty()) config.fail("costs", "expected a file, found \"\"");
-    const std::filesystem::path file = config.beside(given);
+// Workers start while the others train; of a first group nobody measured the phases, of the others,
+// what is neither rendezvous nor transfer is warm-up. Medians, as elsewhere.
+sim::TransitionCosts costs_of(const std::filesystem::path& file) {
     const LiveCosts measured = read_costs(file);
     const auto expect = [&](bool measured_at_all, const char* name) {
         if (measured_at_all) return;
@@ -128,6 +119,20 @@ sim::TransitionCosts measured_costs(ConfigReader& config) {
     in(sim::GroupChange::shrink).rendezvous = always(std::min(meeting, shrunk));
     in(sim::GroupChange::shrink).warm_up = always(std::max(shrunk - meeting, Duration{}));
     set_origins(costs, sim::CostOrigin::measured);
+    return costs;
+}
+
+// From a file of `ukemi calibrate`, in place of all that is typed in otherwise.
+sim::TransitionCosts measured_costs(ConfigReader& config) {
+    for (const std::string_view key : {"system", "spawn", "rendezvous", "warm_up", "start", "grow",
+                                       "shrink", "spawn_overlaps", "transfer"}) {
+        if (!config.has(key)) continue;
+        config.fail(key, "stands beside \"costs\", which says it: expected one of them");
+    }
+    const std::filesystem::path given = config.text("costs");
+    if (given.empty()) config.fail("costs", "expected a file, found \"\"");
+    const std::filesystem::path file = config.beside(given);
+    sim::TransitionCosts costs = config.of_file("costs", [&] { return costs_of(file); });
     costs.file = given.string();
     return costs;
 }

@@ -152,20 +152,20 @@ void read_limits(ConfigReader& root, sim::JobSpec& job) {
 }
 
 // What changes of the group cost has been read with the job; only now it is known what is trained.
-void expect_transition_costs_of(const ConfigReader& root, const Scenario& scenario) {
-    const nlohmann::json document = nlohmann::json::parse(root.object_text());
-    const nlohmann::json::json_pointer key("/job/transition/costs");
-    if (!document.contains(key)) return;
-    const auto file = scenario.file.parent_path() / document.at(key).get<std::string>();
-    expect_costs_of(read_costs(file), scenario, file, {});
+void expect_transition_costs_of(ConfigReader& root, const Scenario& scenario) {
+    if (!scenario.job.transition || scenario.job.transition->file.empty()) return;
+    const ConfigReader transition = root.object("job").object("transition");
+    const auto file = transition.beside(scenario.job.transition->file);
+    transition.of_file("costs", [&] { expect_costs_of(read_costs(file), scenario, file, {}); });
 }
 
 // What can be read only where job and market are known.
 void read_first_plan(ConfigReader& root, Scenario& scenario) {
     read_plan(root, scenario);
     if (!scenario.costs.empty()) {
-        scenario.job.profile =
-            measured_profile(read_costs(scenario.costs), scenario, 1, scenario.costs, {});
+        scenario.job.profile = root.object("job").of_file("costs", [&] {
+            return measured_profile(read_costs(scenario.costs), scenario, 1, scenario.costs, {});
+        });
         expect_transitions(scenario.job);  // where the scenario says more of them
         check_work(root, scenario.job);
     }

@@ -23,10 +23,9 @@ std::vector<std::int32_t> machine_counts(std::int32_t most) {
 }
 
 // How many workers each machine holds, if it can be asked for its first machines.
-std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t machines,
-                                  std::string_view where) {
+std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t machines) {
     const auto refuse = [&](std::string_view problem) {
-        throw InputError(where, "", fmt::format("{}: {}", scenario.file.string(), problem));
+        throw InputError(scenario.file.string(), "", problem);
     };
     if (scenario.jobs.size() != 1) {
         refuse(fmt::format("expected one job, found {}", scenario.jobs.size()));
@@ -172,10 +171,9 @@ Duration mean_of_steps(const sim::JobSteps& result, std::int64_t warm_up) {
 }
 
 policies::StepTime simulated_steps(const std::filesystem::path& file,
-                                   std::span<const std::int64_t> batches, std::int32_t machines,
-                                   std::string_view where) {
+                                   std::span<const std::int64_t> batches, std::int32_t machines) {
     const StepScenario scenario = read_step_scenario(file);
-    const std::int32_t gpus = workers_of_a_machine(scenario, machines, where);
+    const std::int32_t gpus = workers_of_a_machine(scenario, machines);
     policies::StepTime time;
     time.bytes = scenario.jobs.front().gradient.raw();
     if (const double rate = scenario.jobs.front().job.input.samples_per_second; rate > 0) {
@@ -212,10 +210,9 @@ bool simulated_in_layout(const std::filesystem::path& file) {
 
 policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
                                           std::span<const std::int64_t> batches,
-                                          std::int32_t machines, std::int32_t learners,
-                                          std::string_view where) {
+                                          std::int32_t machines, std::int32_t learners) {
     const StepScenario one = read_step_scenario(file);
-    const std::int32_t gpus = workers_of_a_machine(one, machines, where);
+    const std::int32_t gpus = workers_of_a_machine(one, machines);
     const StepAsked asked{{}, {learners, one.jobs.front().learners.sharing}};
     std::size_t fits = 0;
     for (; fits < batches.size(); ++fits) {
@@ -244,8 +241,8 @@ policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
 
 policies::CodecTime simulated_codec(const std::filesystem::path& file,
                                     std::span<const std::int64_t> batches, std::int32_t machines,
-                                    const policies::CodecChoice& choice, std::string_view where) {
-    const std::int32_t gpus = workers_of_a_machine(read_step_scenario(file), machines, where);
+                                    const policies::CodecChoice& choice) {
+    const std::int32_t gpus = workers_of_a_machine(read_step_scenario(file), machines);
     const std::int32_t least = gpus > 1 ? 1 : 2;  // who is alone sends nothing
     policies::CodecTime row;
     row.codec = choice.codec;

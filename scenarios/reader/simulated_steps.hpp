@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "policies/codec_text.hpp"
 #include "policies/step_time.hpp"
@@ -27,13 +26,12 @@ Duration mean_of_steps(const sim::JobSteps& result, std::int64_t warm_up);
 // For 1 to `machines` machines (each up to 16, then in steps of an eighth; in between is
 // interpolated). `batches` are those of one GPU, ascending. Of the result, batches are those of one
 // machine with all its GPUs; times are means over the scenario's steps after its warm-up, and never
-// fall with the batch. InputError(WHERE …) if the file has several jobs, accumulates gradients
+// fall with the batch. InputError of the file if it has several jobs, accumulates gradients
 // (which is the Plan's to say), cuts the model, has a codec, validation, events or asynchronous
-// workers, or has too few machines, or not as many GPUs on each; any of the
-// file's own, for instance if a batch does not fit on its GPU.
+// workers, or has too few machines, or not as many GPUs on each; or if a batch does not fit on its
+// GPU.
 policies::StepTime simulated_steps(const std::filesystem::path& file,
-                                   std::span<const std::int64_t> batches, std::int32_t machines,
-                                   std::string_view where);
+                                   std::span<const std::int64_t> batches, std::int32_t machines);
 
 // What adds up the gradients of its first job on all its machines, in words: "nccl (as usual …)".
 std::string simulated_exchange(const std::filesystem::path& file);
@@ -44,8 +42,7 @@ bool simulated_in_layout(const std::filesystem::path& file);
 // so often on it are left out. InputError as above, or if not even the first does.
 policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
                                           std::span<const std::int64_t> batches,
-                                          std::int32_t machines, std::int32_t learners,
-                                          std::string_view where);
+                                          std::int32_t machines, std::int32_t learners);
 
 // The same steps with a codec, whose level is one that it has: whole steps of groups, what encoding
 // and decoding take among the fewest machines that send (what decoding takes longer among more
@@ -53,6 +50,6 @@ policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
 // above, and if the file's job cannot be encoded.
 policies::CodecTime simulated_codec(const std::filesystem::path& file,
                                     std::span<const std::int64_t> batches, std::int32_t machines,
-                                    const policies::CodecChoice& choice, std::string_view where);
+                                    const policies::CodecChoice& choice);
 
 }  // namespace ukemi::scenarios

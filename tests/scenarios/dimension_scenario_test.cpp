@@ -51,7 +51,7 @@ TEST_CASE("dimension scenario: where flat wins, it is said and taken", "[scenari
 TEST_CASE("dimension scenario: a replay's step times search for each size of its group",
           "[simulated_steps]") {
     const std::vector<std::int64_t> batches = {32};
-    const policies::StepTime time = scenarios::simulated_steps(ddl_scenario, batches, 2, "test");
+    const policies::StepTime time = scenarios::simulated_steps(ddl_scenario, batches, 2);
     REQUIRE(time.groups.size() == 2);
     const auto two = ddl_of({{"/job/workers", "8", "--set"}});
     CHECK(to_seconds(time.groups[1].steps.front().time) == Approx(first_step_s(two)));

@@ -1,5 +1,5 @@
-// named_files_test.cpp — files that a scenario of steps names: those that are not there, and those
-// that cannot be read, are complained of where they are named.
+// named_files_test.cpp — files that a scenario names: those that are not there, and those that
+// cannot be read, are complained of where they are named.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -115,6 +115,33 @@ TEST_CASE("named files: what cannot be read is complained of where it is named",
           fmt::format("{0}/scenario.json: at /job/model/traces/16: {0}/b.json: expected the "
                       "gradients of the traces of other batches",
                       scratch.path().string()));
+}
+
+TEST_CASE("named files: of replays, too", "[scenario]") {
+    const ScratchFolder scratch;
+    scratch.file("bad.json", "{\"a\": [\n");
+    const auto check = [&](const std::string& key, const std::string& job, std::string_view name) {
+        const std::string text = fmt::format(
+            R"({{"name": "named", "seed": 1, "cluster": {{"count": 2}},
+                 "job": {{"samples": 1000, "batch": 32, {}}},
+                 "market": {{"on_demand_price": "3 USD/h"}}, "replay": ["on_demand"]}})",
+            job);
+        CHECK_THAT(
+            complaint_of([&] { scenarios::scenario_from_text(text, scratch / "scenario.json"); }),
+            Catch::StartsWith(fmt::format("{0}/scenario.json: at {1}: {0}/{2}",
+                                          scratch.path().string(), key, name)));
+    };
+    constexpr const char* rates = R"("throughput": {"1": "100 samples/s"})";
+    for (const std::string name : {"none.json", "bad.json"}) {
+        const std::string file = fmt::format("\"{}\"", name);
+        check("/job/costs", "\"costs\": " + file, name);
+        check("/job/transition/costs",
+              fmt::format(R"({}, "transition": {{"costs": {}}})", rates, file), name);
+        check(
+            "/job/step_time/simulated/steps",
+            fmt::format(R"("step_time": {{"simulated": {{"steps": {}, "batches": [16]}}}})", file),
+            name);
+    }
 }
 
 }  // namespace ukemi

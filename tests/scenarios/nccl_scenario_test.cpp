@@ -279,7 +279,7 @@ TEST_CASE("nccl scenario: a replay's step times come from it", "[simulated_steps
     const auto file = folder.path() / "steps.json";
     std::ofstream(file) << in_one;
     const std::vector<std::int64_t> batches = {8};
-    const policies::StepTime time = scenarios::simulated_steps(file, batches, 2, "test");
+    const policies::StepTime time = scenarios::simulated_steps(file, batches, 2);
     const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(in_one, "one.json");
     REQUIRE(time.groups.size() == 2);
     CHECK(to_seconds(time.groups.back().steps.front().time) ==

@@ -222,7 +222,7 @@ TEST_CASE("same steps: replays wait in every micro-step for what steps wait for 
              "job": {{"model": "resnet50", "batch": 8, "collective": "ring", "steps": 6, {}}}}})",
         waits);
     const std::vector<std::int64_t> batches = {8};
-    const policies::StepTime time = scenarios::simulated_steps(file, batches, 4, "test");
+    const policies::StepTime time = scenarios::simulated_steps(file, batches, 4);
     for (const std::int32_t micro_steps : {1, 2, 3, 8, 20}) {
         const double simulated = step_s(scenarios::read_step_scenario(
             file,
@@ -244,9 +244,9 @@ TEST_CASE("same steps: a machine with several GPUs encodes alone, too",
         "job": {"model": "resnet50", "batch": 16, "collective": "ring", "steps": 2,
                 "layout": {"data": 8}}})";
     const std::vector<std::int64_t> batches = {16};
-    policies::StepTime time = scenarios::simulated_steps(file, batches, 2, "test");
+    policies::StepTime time = scenarios::simulated_steps(file, batches, 2);
     const policies::CodecChoice choice{policies::Codec::top_k, 0.01};
-    time.codecs = {scenarios::simulated_codec(file, batches, 2, choice, "test")};
+    time.codecs = {scenarios::simulated_codec(file, batches, 2, choice)};
     REQUIRE(time.codecs.front().groups.front().workers == 1);
     for (const std::int32_t machines : {1, 2}) {
         const double simulated = step_s(scenarios::read_step_scenario(

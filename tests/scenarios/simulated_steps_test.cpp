@@ -45,7 +45,7 @@ double simulated_s(std::int64_t workers, std::int64_t batch, const std::string& 
 
 TEST_CASE("simulated steps: a table holds what the scenario of steps shows", "[simulated_steps]") {
     const std::vector<std::int64_t> batches = {16, 64};
-    const policies::StepTime time = scenarios::simulated_steps(steps_scenario, batches, 20, "test");
+    const policies::StepTime time = scenarios::simulated_steps(steps_scenario, batches, 20);
     REQUIRE(time.groups.size() == 18);  // 1 to 16, 18 and 20 machines
     CHECK(time.groups.front().workers == 1);
     CHECK(time.groups.back().workers == 20);
@@ -70,7 +70,7 @@ TEST_CASE("simulated steps: several micro-steps are those that simulate shows",
         "job": {"model": "bert_large", "batch": 1, "compute": {"arithmetic_share": 0.5},
                 "collective": "ring", "steps": 2}})";
     const std::vector<std::int64_t> batches = {1};
-    const policies::StepTime time = scenarios::simulated_steps(file, batches, 2, "test");
+    const policies::StepTime time = scenarios::simulated_steps(file, batches, 2);
     CHECK(time.update > milliseconds(1));
     for (const std::int64_t micro_steps : {1, 4, 32}) {
         const scenarios::StepScenario scenario = scenarios::read_step_scenario(
@@ -87,12 +87,12 @@ TEST_CASE("simulated steps: several micro-steps are those that simulate shows",
 TEST_CASE("simulated steps: a codec's steps are those that simulate shows with it",
           "[simulated_steps][codec]") {
     const std::vector<std::int64_t> batches = {16, 64};
-    policies::StepTime time = scenarios::simulated_steps(steps_scenario, batches, 6, "test");
+    policies::StepTime time = scenarios::simulated_steps(steps_scenario, batches, 6);
     for (const policies::CodecChoice& choice :
          {policies::CodecChoice{policies::Codec::power_sgd, 4},
           policies::CodecChoice{policies::Codec::top_k, 0.01}}) {
         const policies::CodecTime row =
-            scenarios::simulated_codec(steps_scenario, batches, 6, choice, "test");
+            scenarios::simulated_codec(steps_scenario, batches, 6, choice);
         CHECK(row.codec == choice.codec);
         CHECK(row.encoding.front().time > milliseconds(20));
         CHECK(row.bytes < time.bytes / 40);
@@ -121,7 +121,7 @@ TEST_CASE("simulated steps: a codec's steps are those that simulate shows with i
 TEST_CASE("simulated steps: communication hides behind compute, so a step is not a sum",
           "[simulated_steps]") {
     const std::vector<std::int64_t> batches = {16, 64};
-    const policies::StepTime time = scenarios::simulated_steps(steps_scenario, batches, 4, "test");
+    const policies::StepTime time = scenarios::simulated_steps(steps_scenario, batches, 4);
     const auto sent_s = [&](std::int64_t batch) {
         return to_seconds(policies::step_of(time, plan_of(4 * batch), 4) -
                           policies::step_of(time, plan_of(batch), 1));
@@ -150,7 +150,7 @@ TEST_CASE("simulated steps: what they cannot come from is refused", "[simulated_
     const std::vector<std::int64_t> batches = {16};
     const auto complaint = [&](const std::filesystem::path& file, std::int32_t machines,
                                std::span<const std::int64_t> some) {
-        return complaint_of([&] { scenarios::simulated_steps(file, some, machines, "test"); });
+        return complaint_of([&] { scenarios::simulated_steps(file, some, machines); });
     };
     CHECK_THAT(complaint(steps_scenario, 33, batches),
                Catch::Contains("expected at least 33 machines") && Catch::Contains("found 32"));
@@ -257,12 +257,11 @@ TEST_CASE("simulated steps: a Plan has no more learners than were run, and no co
 TEST_CASE("simulated steps: batches that do not fit beside each other are left out",
           "[simulated_steps]") {
     const std::vector<std::int64_t> batches = {16, 64, 128};
-    const policies::LearnerSteps two =
-        scenarios::simulated_learners(steps_scenario, batches, 1, 2, "test");
+    const policies::LearnerSteps two = scenarios::simulated_learners(steps_scenario, batches, 1, 2);
     CHECK(two.worker_batch_max == 64);  // of ResNet-50 on 16 GiB
     CHECK(two.compute.size() == 2);
     CHECK_THROWS_WITH(
-        scenarios::simulated_learners(steps_scenario, std::vector<std::int64_t>{128}, 1, 2, "test"),
+        scenarios::simulated_learners(steps_scenario, std::vector<std::int64_t>{128}, 1, 2),
         Catch::Contains("of each of 2 learners"));
 }
 
