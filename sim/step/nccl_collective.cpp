@@ -9,7 +9,7 @@
 
 #include "base/invariant.hpp"
 #include "sim/cluster/rings.hpp"
-#include "sim/step/placed_collective.hpp"
+#include "sim/step/cluster_network.hpp"
 
 namespace ukemi::sim {
 namespace {

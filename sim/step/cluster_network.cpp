@@ -1,0 +1,124 @@
+// cluster_network.cpp — routes between ranks; the connections and threads of hosts as links.
+#include "sim/step/cluster_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/cluster/rings.hpp"
+
+namespace ukemi::sim {
+
+ClusterNetwork::ClusterNetwork(const Topology& topology, const NetworkRule& rule,
+                               std::shared_ptr<Routes> routes)
+    : topology_(topology), rule_(rule), runs_(flows_), routes_(std::move(routes)) {}
+
+void ClusterNetwork::use_links() {
+    if (std::exchange(has_links_, true)) return;
+    for (const LinkRate& rate : topology_.link_rates()) flows_.add_link(rate);
+}
+
+std::shared_ptr<RandomStream> ClusterNetwork::draws_of(std::string_view job) {
+    const auto known = draws_.find(job);
+    if (known != draws_.end()) return known->second;
+    const std::string name = fmt::format("step/{}/jitter", job);
+    return draws_.try_emplace(std::string(job), std::make_shared<RandomStream>(seed_, name))
+        .first->second;
+}
+
+namespace {
+
+using RankPair = std::pair<std::int32_t, std::int32_t>;
+
+// From rank to rank in an all-reduce, of its buffer: all that passes, and what is added up of it,
+// which is what passes in the first half of the rounds.
+struct Passed {
+    double all = 0;
+    double added = 0;
+    double share() const { return added / all; }
+};
+std::map<RankPair, Passed> passed_in(const PhasedCollective& sums) {
+    std::int64_t all_rounds = 0;
+    for (const CollectivePhase& phase : sums.phases) all_rounds += phase.rounds;
+    std::map<RankPair, Passed> passed;
+    std::int64_t before = 0;
+    for (const CollectivePhase& phase : sums.phases) {
+        const std::int64_t adds = std::clamp<std::int64_t>(all_rounds - 2 * before, 0,
+                                                           2 * phase.rounds);  // half rounds
+        for (const TransferGraph::Edge& edge : phase.edges) {
+            Passed& here = passed[{edge.from, edge.to}];
+            here.all += phase.share * static_cast<double>(phase.rounds);
+            here.added += phase.share * static_cast<double>(adds) / 2;
+        }
+        before += phase.rounds;
+    }
+    return passed;
+}
+
+}  // namespace
+
+Router ClusterNetwork::router(std::span<const DeviceId> workers) {
+    use_links();
+    return [this, workers](std::int32_t from, std::int32_t to) {
+        return routes().route(workers[static_cast<std::size_t>(from)],
+                              workers[static_cast<std::size_t>(to)]);
+    };
+}
+
+Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTransport& hosts) {
+    use_links();
+    return [this, workers, &hosts](std::int32_t from, std::int32_t to) {
+        return between_hosts(workers[static_cast<std::size_t>(from)],
+                             workers[static_cast<std::size_t>(to)], hosts, {});
+    };
+}
+
+Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTransport& hosts,
+                              const PhasedCollective& sums) {
+    use_links();
+    const std::map<RankPair, Passed> passed = passed_in(sums);
+    std::map<std::int32_t, std::int32_t> connections;  // of a rank, on which it adds
+    for (const auto& [edge, here] : passed) connections[edge.second] += here.added > 0 ? 1 : 0;
+    std::map<RankPair, Adding> adding;
+    for (const auto& [edge, here] : passed) {
+        adding[edge] = {here.share(), here.added > 0 && connections[edge.second] > 1};
+    }
+    return [this, workers, &hosts, adding = std::move(adding)](std::int32_t from, std::int32_t to) {
+        return between_hosts(workers[static_cast<std::size_t>(from)],
+                             workers[static_cast<std::size_t>(to)], hosts, adding.at({from, to}));
+    };
+}
+
+// A thread's link is crossed as often as says which share of what passes is added up.
+constexpr int adder_parts = 60;
+
+// The connection is a link that is nobody else's, in front of those from socket to socket.
+std::span<const LinkId> ClusterNetwork::between_hosts(DeviceId from, DeviceId to,
+                                                      const HostTransport& hosts,
+                                                      const Adding& adding) {
+    const auto [entry, is_new] = connections_.try_emplace({from, to, hosts, adding});
+    std::vector<LinkId>& links = entry->second;
+    if (!is_new) return links;
+    const DeviceId first = socket_of(topology_, routes(), from);
+    const DeviceId second = socket_of(topology_, routes(), to);
+    const bool within = topology_.device(from).machine == topology_.device(to).machine;
+    const auto path = first == second ? std::span<const LinkId>() : routes().route(first, second);
+    Duration once;
+    for (const LinkId link : path) once += topology_.link(link).latency;
+    const Duration waits = within ? Duration{} : 2 * std::int64_t{hosts.round_trips} * once;
+    links.push_back(flows_.add_link({BytesPerSecond::of(hosts.rate(within, adding.share)), waits}));
+    links.insert(links.end(), path.begin(), path.end());
+    if (adding.one_thread) {
+        const auto [adder, is_first] = adders_.try_emplace({to, hosts});
+        if (is_first) {
+            adder->second = flows_.add_link({BytesPerSecond::of(hosts.sum * adder_parts), {}});
+        }
+        const std::int64_t parts = round_nearest(adding.share * adder_parts);
+        links.insert(links.end(), static_cast<std::size_t>(std::max<std::int64_t>(parts, 1)),
+                     adder->second);
+    }
+    return links;
+}
+
+}  // namespace ukemi::sim
