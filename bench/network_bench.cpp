@@ -31,6 +31,7 @@
 #include "sim/network/collective_runs.hpp"
 #include "tests/support/fidelity_worlds.hpp"
 #include "tests/support/reference_scenarios.hpp"
+#include "tests/support/whole_hops.hpp"
 
 namespace {
 
@@ -311,7 +312,8 @@ void fluid_in_fat_tree() {
         begin = std::chrono::steady_clock::now();
         const PhasedCollective collective = collective_of(tree.hosts());
         const auto plan = runs.plan_of(
-            collective, [&](std::int32_t from, std::int32_t to) { return tree.route(from, to); },
+            collective,
+            [&](std::int32_t from, std::int32_t to) { return whole_hops(tree.route(from, to)); },
             ring_edges);
         const double place_s = seconds_since(begin);
         begin = std::chrono::steady_clock::now();

@@ -16,10 +16,10 @@ Duration state_transfer_time(const StateTransfer& transfer, std::int32_t holders
     FlowNetwork network;
     const LinkId uplink = network.add_link({transfer.bandwidth, transfer.latency});
     const LinkId downlink = network.add_link({transfer.bandwidth, Duration{}});
-    const auto edges_up = static_cast<std::uint32_t>(joiners);
-    const auto edges_down = static_cast<std::uint32_t>(senders);
-    const std::array<Hop, 2> hops{Hop{uplink, edges_up}, Hop{downlink, edges_down}};
-    const RouteId route = network.add_coupled_route(hops, transfer.latency);
+    const auto up = static_cast<std::uint32_t>(joiners) * Hop::whole;
+    const auto down = static_cast<std::uint32_t>(senders) * Hop::whole;
+    const std::array<Hop, 2> hops{Hop{uplink, up}, Hop{downlink, down}};
+    const RouteId route = network.add_route(hops, transfer.latency);
     network.start(route, static_cast<double>(transfer.size.raw()) / senders, 0);
     while (network.step(Instant::never())) {
         if (!network.happenings().empty()) break;

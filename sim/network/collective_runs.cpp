@@ -53,21 +53,21 @@ std::vector<std::uint32_t> edges_before(const CollectivePhase& phase) {
 
 }  // namespace
 
-std::span<const LinkId> CollectiveRuns::path(const Router& router,
-                                             const TransferGraph::Edge& edge) const {
-    const std::span<const LinkId> links = router(edge.from, edge.to);
-    if (links.empty()) {
+std::span<const Hop> CollectiveRuns::path(const Router& router,
+                                          const TransferGraph::Edge& edge) const {
+    const std::span<const Hop> hops = router(edge.from, edge.to);
+    if (hops.empty()) {
         throw InputError(
             "network", "",
             fmt::format("there is no path from rank {} to rank {}", edge.from, edge.to));
     }
-    for (const LinkId link : links) {
-        if (index_of_link(link) < network_.link_count()) continue;
+    for (const Hop& hop : hops) {
+        if (index_of_link(hop.link) < network_.link_count()) continue;
         throw InputError("network", "",
-                         fmt::format("there is no link {}; there are {}", index_of_link(link),
+                         fmt::format("there is no link {}; there are {}", index_of_link(hop.link),
                                      network_.link_count()));
     }
-    return links;
+    return hops;
 }
 
 std::vector<RouteId> CollectiveRuns::routes_of(const TransferGraph& graph, const Router& router) {
@@ -81,22 +81,22 @@ std::vector<RouteId> CollectiveRuns::routes_of(const TransferGraph& graph, const
 
 FluidPlan::Phase CollectiveRuns::coupled(const CollectivePhase& phase, const Router& router) {
     std::vector<Hop> hops;
-    std::vector<std::uint32_t>& edges_on = edges_on_link_;
-    edges_on.resize(network_.link_count());
+    std::vector<std::uint32_t>& parts_on = parts_on_link_;
+    parts_on.resize(network_.link_count());
     Duration longest;
     for (const TransferGraph::Edge& edge : phase.edges) {
         Duration latency;
-        for (const LinkId link : path(router, edge)) {
-            std::uint32_t& edges = edges_on[index_of_link(link)];
-            if (edges == 0) hops.push_back({link, 0});
-            edges += phase.strands;
-            latency += network_.latency(link);
+        for (const Hop& hop : path(router, edge)) {
+            std::uint32_t& parts = parts_on[index_of_link(hop.link)];
+            if (parts == 0) hops.push_back({hop.link, 0});
+            parts += hop.parts * phase.strands;
+            latency += network_.latency(hop.link);
         }
         longest = std::max(longest, latency);
     }
-    for (Hop& hop : hops) hop.edges = std::exchange(edges_on[index_of_link(hop.link)], 0);
+    for (Hop& hop : hops) hop.parts = std::exchange(parts_on[index_of_link(hop.link)], 0);
     FluidPlan::Phase planned;
-    planned.route = network_.add_coupled_route(hops, {});
+    planned.route = network_.add_route(hops, {});
     planned.latency_s = to_seconds(longest);
     return planned;
 }
@@ -104,28 +104,27 @@ FluidPlan::Phase CollectiveRuns::coupled(const CollectivePhase& phase, const Rou
 PlacedRing CollectiveRuns::by_edge(const CollectivePhase& phase, const Router& router) {
     PlacedRing ring;
     const std::vector<std::uint32_t> before = edges_before(phase);
-    std::vector<std::uint32_t>& edges_on = edges_on_link_;
-    edges_on.resize(network_.link_count());
-    std::vector<LinkId> crossed;  // by all edges, one after the other
+    std::vector<std::uint32_t>& parts_on = parts_on_link_;
+    parts_on.resize(network_.link_count());
+    std::vector<Hop> crossed;  // by all edges, one after the other
     for (std::size_t i = 0; i < phase.edges.size(); ++i) {
-        std::vector<Hop> hops;
+        const std::size_t first = crossed.size();
         Duration latency;
-        for (const LinkId link : path(router, phase.edges[i])) {
-            hops.push_back({link, phase.strands});
-            crossed.push_back(link);
-            std::uint32_t& edges = edges_on[index_of_link(link)];
-            if (edges == 0) ring.links.push_back(link);
-            edges += phase.strands;
-            latency += network_.latency(link);
+        for (const Hop& hop : path(router, phase.edges[i])) {
+            crossed.push_back({hop.link, hop.parts * phase.strands});
+            std::uint32_t& parts = parts_on[index_of_link(hop.link)];
+            if (parts == 0) ring.links.push_back(hop.link);
+            parts += crossed.back().parts;
+            latency += network_.latency(hop.link);
         }
-        ring.routes.push_back(network_.add_coupled_route(hops, {}));
+        ring.routes.push_back(network_.add_route(std::span(crossed).subspan(first), {}));
         ring.edges.push_back({before[i], RingEdge::no_edge, FlowNetwork::ticks_of(latency)});
     }
-    for (const LinkId link : crossed) {
-        ring.sharers.push_back(edges_on[index_of_link(link)]);
-        ring.apart = ring.apart && ring.sharers.back() == phase.strands;
+    for (const Hop& hop : crossed) {
+        ring.parts.push_back(parts_on[index_of_link(hop.link)]);
+        ring.apart = ring.apart && ring.parts.back() == hop.parts;
     }
-    for (const LinkId link : ring.links) edges_on[index_of_link(link)] = 0;
+    for (const LinkId link : ring.links) parts_on[index_of_link(link)] = 0;
     for (std::uint32_t i = 0; i < ring.edges.size(); ++i) {
         if (before[i] != RingEdge::no_edge) ring.edges[before[i]].after = i;
     }
@@ -184,6 +183,13 @@ RunId CollectiveRuns::start(std::shared_ptr<const FluidPlan> plan, Bytes bytes, 
     run.play = play;
     run.window = window;
     return added(std::move(run), at);
+}
+
+RunId CollectiveRuns::start_capped(std::shared_ptr<const FluidPlan> plan, Bytes bytes, Instant at,
+                                   double cap) {
+    const RunId run = start(std::move(plan), bytes, at);
+    this->at(static_cast<std::uint32_t>(run)).cap = cap;
+    return run;
 }
 
 RunId CollectiveRuns::added(Run run, Instant at) {
@@ -263,6 +269,7 @@ void CollectiveRuns::start_fluid(std::uint32_t index, const FluidPlan::Phase& ph
     double rounds = static_cast<double>(phase.rounds);
     for (const double sent : rounds_sent) rounds -= sent / static_cast<double>(rounds_sent.size());
     FlowNetwork::FlowOptions options;
+    options.cap = at(index).cap;
     if (phase.rounds > 1) {
         options.delay_s_per_byte = phase.latency_s / a_round;
     } else {  // it takes no share while it waits

@@ -37,8 +37,8 @@ namespace ukemi::sim {
 
 enum class RunId : std::uint32_t {};  // one collective; never used twice
 
-// The links from one rank to another; empty if there is no path.
-using Router = std::function<std::span<const LinkId>(std::int32_t from, std::int32_t to)>;
+// The hops from one rank to another, until it is asked again; empty if there is no path.
+using Router = std::function<std::span<const Hop>(std::int32_t from, std::int32_t to)>;
 
 // How the edges of a ring move: each for itself, or all as slowly as the slowest. The latter is
 // cheaper and right where all edges of a ring meet the same.
@@ -119,6 +119,8 @@ public:
     // any.
     RunId start(std::shared_ptr<const FluidPlan> plan, Bytes bytes, Instant at,
                 RingPlay play = RingPlay::fluid, std::int64_t window = 0);
+    // A plan of one flow, which takes no greater rate than this.
+    RunId start_capped(std::shared_ptr<const FluidPlan> plan, Bytes bytes, Instant at, double cap);
     // Its flows stop where they are. Nothing if it has ended, even if that was not told yet.
     void cancel(RunId run);
 
@@ -144,6 +146,7 @@ private:
         std::size_t left = 0;                   // nodes or phases that are not over
         std::shared_ptr<const FluidPlan> plan;  // or a graph
         double bytes = 0;
+        double cap = FairShare::unlimited;  // of its one flow
         RingPlay play = RingPlay::fluid;
         std::int64_t window = 0;
         std::shared_ptr<PlacedGraph> placed;  // of a graph whose time alone may be known
@@ -164,7 +167,7 @@ private:
     void next_phase(std::uint32_t run);
     void end(std::uint32_t run);
     RunId added(Run run, Instant at);
-    std::span<const LinkId> path(const Router& router, const TransferGraph::Edge& edge) const;
+    std::span<const Hop> path(const Router& router, const TransferGraph::Edge& edge) const;
     void take(const FlowNetwork::Happening& happening);
 
     FluidPlan::Phase coupled(const CollectivePhase& phase, const Router& router);
@@ -182,7 +185,7 @@ private:
     std::size_t told_count_ = 0;
     PlainList<std::uint32_t> over_;  // nodes whose successors have to hear of it
     std::uint64_t flow_count_ = 0;
-    std::vector<std::uint32_t> edges_on_link_;  // all zero between two uses
+    std::vector<std::uint32_t> parts_on_link_;  // all zero between two uses
 };
 
 }  // namespace ukemi::sim

@@ -44,9 +44,9 @@ bool ExactRings::start_alone(std::uint32_t number, const PlacedRing& ring, const
 bool ExactRings::go_alone(std::uint32_t number, Run& run) {
     run.bandwidths.clear();
     if (run.recurs()) {
-        std::size_t sharer = 0;
+        std::size_t hop_number = 0;
         for (std::size_t i = 0; i < run.edges.size(); ++i) {
-            run.bandwidths.push_back(least_share(run, i, sharer));
+            run.bandwidths.push_back(least_share(run, i, hop_number));
         }
         run.length = RingRecurrence(run.ring->edges, run.work.round_bytes, run.work.rounds)
                          .ends_not_before(run.edges, run.bandwidths);
@@ -62,12 +62,16 @@ bool ExactRings::go_alone(std::uint32_t number, Run& run) {
     return true;
 }
 
-// What an edge gets at least when all send; `sharer` counts through the ring's sharers.
-double ExactRings::least_share(const Run& run, std::size_t edge, std::size_t& sharer) const {
+// What a whole flow gets of a link of which such parts are taken.
+double ExactRings::share_of(LinkId link, std::uint32_t parts) const {
+    return network_.bandwidth(link).raw() * Hop::whole / parts;
+}
+
+// What an edge gets at least when all send; `hop_number` counts through the ring's parts.
+double ExactRings::least_share(const Run& run, std::size_t edge, std::size_t& hop_number) const {
     double least = FairShare::unlimited;
     for (const Hop& hop : network_.hops(run.ring->routes[edge])) {
-        const double sharers = run.ring->sharers[sharer++];
-        least = std::min(least, network_.bandwidth(hop.link).raw() / sharers);
+        least = std::min(least, share_of(hop.link, run.ring->parts[hop_number++]));
     }
     return least;
 }
@@ -78,22 +82,22 @@ NetworkTick ExactRings::together_ends_after(const Run& run) {
     const RingRecurrence recurrence(ring.edges, run.work.round_bytes, run.work.rounds);
     std::vector<double> shares;
     NetworkTick longest = 0;
-    std::size_t sharer = 0;
+    std::size_t hop_number = 0;
     for (std::size_t i = 0; i < ring.edges.size(); ++i) {
-        shares.push_back(least_share(run, i, sharer));
+        shares.push_back(least_share(run, i, hop_number));
         longest = std::max(longest, recurrence.round_time(i, shares[i]));
     }
     NetworkTick all = 0;
     if (__builtin_mul_overflow(longest, run.work.rounds, &all)) return RingRecurrence::too_long;
     slowest_on_.resize(network_.link_count());
     for (const LinkId link : ring.links) slowest_on_[index_of_link(link)] = 0;
-    sharer = 0;
+    hop_number = 0;
     for (std::size_t i = 0; i < ring.edges.size(); ++i) {
         const bool slowest = recurrence.round_time(i, shares[i]) == longest;
         for (const Hop& hop : network_.hops(ring.routes[i])) {
-            const std::uint32_t sharers = ring.sharers[sharer++];
-            if (!slowest || network_.bandwidth(hop.link).raw() / sharers != shares[i]) continue;
-            if (++slowest_on_[index_of_link(hop.link)] == sharers) return all;
+            const std::uint32_t parts = ring.parts[hop_number++];
+            if (!slowest || share_of(hop.link, parts) != shares[i]) continue;
+            if ((slowest_on_[index_of_link(hop.link)] += hop.parts) == parts) return all;
         }
     }
     return RingRecurrence::too_long;
@@ -237,8 +241,8 @@ std::vector<RingEdgeNow> ExactRings::played_alone(const Run& run, NetworkTick fo
     PlacedRing ring{run.ring->edges, {}, {}, {}, false};
     for (const RouteId route : run.ring->routes) {
         std::vector<Hop> hops;
-        for (const Hop& hop : network_.hops(route)) hops.push_back({own.at(hop.link), hop.edges});
-        ring.routes.push_back(network.add_coupled_route(hops, {}));
+        for (const Hop& hop : network_.hops(route)) hops.push_back({own.at(hop.link), hop.parts});
+        ring.routes.push_back(network.add_route(hops, {}));
     }
     ExactRings rings(network);
     Run& again = rings.added(0, ring, run.work);

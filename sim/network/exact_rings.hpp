@@ -31,8 +31,8 @@ struct PlacedRing {
     std::vector<RingEdge> edges;
     std::vector<RouteId> routes;  // by edge; of no latency
     std::vector<LinkId> links;    // of all, each once
-    // How many edges cross a link: for each edge, each of its links in turn.
-    std::vector<std::uint32_t> sharers;
+    // What all edges take of a link (Hop::parts): for each edge, each of its links in turn.
+    std::vector<std::uint32_t> parts;
     bool apart = true;  // no two edges share a link
 };
 
@@ -98,11 +98,12 @@ private:
     NetworkTick together_ends_after(const Run& run);
     std::vector<RingEdgeNow> played_alone(const Run& run, NetworkTick for_ticks) const;
     void try_edge(std::uint32_t number, Run& run, std::uint32_t index);
-    double least_share(const Run& run, std::size_t edge, std::size_t& sharer) const;
+    double share_of(LinkId link, std::uint32_t parts) const;
+    double least_share(const Run& run, std::size_t edge, std::size_t& hop_number) const;
 
     FlowNetwork& network_;
     std::map<std::uint32_t, Run> runs_;
-    std::vector<std::uint32_t> slowest_on_;  // by link: edges that it holds up the most
+    std::vector<std::uint32_t> slowest_on_;  // by link: parts of edges that it holds up the most
     std::uint64_t flow_count_ = 0;
 };
 

@@ -17,13 +17,13 @@ bool nearly_equal(double a, double b) { return not_above(a, b) && not_above(b, a
 
 LinkId FairShare::add_link(double capacity) {
     INVARIANT(capacity >= 0 && capacity < unlimited);
-    links_.emplace_back().capacity = capacity;
+    links_.emplace_back().capacity = capacity * Hop::whole;
     return static_cast<LinkId>(links_.size() - 1);
 }
 
 RouteId FairShare::add_route(std::span<const Hop> hops) {
     INVARIANT(!hops.empty());
-    for (const Hop& hop : hops) INVARIANT(index_of_link(hop.link) < links_.size() && hop.edges > 0);
+    for (const Hop& hop : hops) INVARIANT(index_of_link(hop.link) < links_.size() && hop.parts > 0);
     INVARIANT(hops_.size() + hops.size() < unlimited_hops);
     routes_.push_back(
         {static_cast<std::uint32_t>(hops_.size()), static_cast<std::uint32_t>(hops.size())});
@@ -56,7 +56,7 @@ void FairShare::add(Slot slot, RouteId route) {
     for (std::uint32_t i = 0; i < crossed.size(); ++i) {
         PlainList<Member>& members = links_[index_of_link(crossed[i].link)].members;
         position[i] = static_cast<std::uint32_t>(members.size());
-        members.push({slot, i, crossed[i].edges});
+        members.push({slot, i, crossed[i].parts});
     }
     added_.push(slot);
 }
@@ -89,7 +89,7 @@ void FairShare::remove(Slot slot) {
 
 void FairShare::set_capacity(LinkId link, double capacity) {
     INVARIANT(capacity >= 0 && capacity < unlimited);
-    links_[index_of_link(link)].capacity = capacity;
+    links_[index_of_link(link)].capacity = capacity * Hop::whole;
     disturbed_.push(index_of_link(link));
 }
 
@@ -110,7 +110,7 @@ void FairShare::set_strands(Slot slot, std::uint32_t strands) {
     const std::span<const Hop> crossed = hops(flow.route);
     for (std::size_t i = 0; i < crossed.size(); ++i) {
         const std::uint32_t index = index_of_link(crossed[i].link);
-        links_[index].members[position[i]].edges = crossed[i].edges * strands;
+        links_[index].members[position[i]].parts = crossed[i].parts * strands;
         disturbed_.push(index);
     }
 }
@@ -224,8 +224,8 @@ bool FairShare::settle_alone(Slot slot) {
     double rate = flow.cap;
     const std::span<const Hop> crossed = hops(flow.route);
     const auto level_of = [&](const Hop& hop, const LinkState& link) {
-        const std::uint32_t edges = hop.edges * flow.strands;
-        return edges == 1 ? link.capacity : link.capacity / edges;
+        const std::uint32_t parts = hop.parts * flow.strands;
+        return parts == Hop::whole ? link.capacity * (1.0 / Hop::whole) : link.capacity / parts;
     };
     for (const Hop& hop : crossed) {
         const LinkState& link = links_[index_of_link(hop.link)];
@@ -256,24 +256,24 @@ void FairShare::take_part(std::uint32_t index) {
     link.kept.clear();
     entered_.push(index);
     double fixed_sum = 0;
-    std::uint64_t open_edges = 0;
-    std::uint64_t kept_edges = 0;
+    std::uint64_t open_parts = 0;
+    std::uint64_t kept_parts = 0;
     bool ascending = true;
     for (const Member& member : link.members) {
         const Flow& flow = flows_[member.slot];
         switch (standing(flow)) {
-            case Standing::open: open_edges += member.edges; break;
-            case Standing::fixed: fixed_sum += member.edges * flow.rate; break;
+            case Standing::open: open_parts += member.parts; break;
+            case Standing::fixed: fixed_sum += member.parts * flow.rate; break;
             case Standing::kept:
                 ascending = ascending && (link.kept.empty() || link.kept.back().rate <= flow.rate);
-                kept_edges += member.edges;
-                link.kept.push({flow.rate, member.slot, member.edges});
+                kept_parts += member.parts;
+                link.kept.push({flow.rate, member.slot, member.parts});
                 break;
         }
     }
     link.fixed_sum = fixed_sum;
-    link.open_edges = open_edges;
-    link.kept_edges = kept_edges;
+    link.open_parts = open_parts;
+    link.kept_parts = kept_parts;
     visit_count_ += link.members.size();
     if (!ascending) {
         std::sort(link.kept.begin(), link.kept.end(), [](const Kept& a, const Kept& b) {
@@ -330,7 +330,7 @@ void FairShare::queue_cap(Slot slot) {
 void FairShare::review(std::uint32_t index) {
     LinkState& link = links_[index];
     if (link.full) return;
-    if (link.open_edges == 0 && link.kept_edges == 0) return unqueue(link);
+    if (link.open_parts == 0 && link.kept_parts == 0) return unqueue(link);
     const auto is_kept = [&](const Kept& kept) {
         return standing(flows_[kept.slot]) == Standing::kept;
     };
@@ -339,7 +339,7 @@ void FairShare::review(std::uint32_t index) {
     const bool holds = !link.woken && link.level < unlimited && !link.kept.empty() &&
                        not_above(link.level, link.kept.back().rate);
     double sum = link.fixed_sum;
-    std::uint64_t rising = link.open_edges + link.kept_edges;
+    std::uint64_t rising = link.open_parts + link.kept_parts;
     double full_at = unlimited;
     for (const Kept& kept : link.kept) {
         ++visit_count_;
@@ -349,8 +349,8 @@ void FairShare::review(std::uint32_t index) {
             full_at = nearly_equal(level, kept.rate) ? kept.rate : level;
             break;
         }
-        sum += kept.edges * kept.rate;
-        rising -= kept.edges;
+        sum += kept.parts * kept.rate;
+        rising -= kept.parts;
     }
     if (full_at == unlimited && rising > 0) {
         full_at = (link.capacity - sum) / static_cast<double>(rising);
@@ -419,12 +419,12 @@ void FairShare::move(Slot slot, Standing to, double rate) {
     for (const Hop& hop : crossed) {
         const std::uint32_t index = index_of_link(hop.link);
         LinkState& link = enter(index);  // counts the flow as it was
-        const std::uint32_t edges = hop.edges * flow.strands;
-        (from == Standing::open ? link.open_edges : link.kept_edges) -= edges;
+        const std::uint32_t parts = hop.parts * flow.strands;
+        (from == Standing::open ? link.open_parts : link.kept_parts) -= parts;
         if (to == Standing::open) {
-            link.open_edges += edges;
+            link.open_parts += parts;
         } else {
-            link.fixed_sum += edges * rate;
+            link.fixed_sum += parts * rate;
         }
         review_later(index);
     }

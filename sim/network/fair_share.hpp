@@ -3,8 +3,8 @@
 //
 // Rates are max-min fair if every flow has a saturated link on which no flow is faster (Bertsekas
 // and Gallager, "Data Networks", 1992, section 6.5.2). Progressive filling raises all rates
-// together; a flow stops at the level at which the first of its links is full. A flow of a hop
-// with k edges counts k times there.
+// together; a flow stops at the level at which the first of its links is full. A hop of k parts
+// counts as k of them there, of which an ordinary flow has Hop::whole.
 //
 // How a change is followed without filling anew: every link remembers the level at which it was
 // full. Filling proceeds upwards in level, but only links with a flow that came, went or changed
@@ -60,7 +60,9 @@ public:
     bool is_crossed(LinkId link) const {
         return !links_[static_cast<std::size_t>(link)].members.empty();
     }
-    double capacity(LinkId link) const { return links_[static_cast<std::size_t>(link)].capacity; }
+    double capacity(LinkId link) const {
+        return links_[static_cast<std::size_t>(link)].capacity / Hop::whole;
+    }
 
     // The first flow or link that breaks the max-min conditions by more than 1e-9 of its value, or
     // empty. To be asked after solve(); looks at everything.
@@ -91,12 +93,12 @@ private:
     struct Member {
         Slot slot = 0;
         std::uint32_t hop = 0;
-        std::uint32_t edges = 1;
+        std::uint32_t parts = Hop::whole;
     };
     struct Kept {
         double rate = 0;
         Slot slot = 0;
-        std::uint32_t edges = 1;
+        std::uint32_t parts = Hop::whole;
     };
     enum class Event : std::uint8_t {
         link_full,
@@ -104,7 +106,7 @@ private:
         link_wakes,   // its old level has passed
     };
     struct LinkState {
-        double capacity = 0;
+        double capacity = 0;       // in parts, so exactly Hop::whole times what was given
         double level = unlimited;  // at which it is full; unlimited: it holds nobody
         PlainList<Member> members;
         // Of the present solve, if round says so.
@@ -116,8 +118,8 @@ private:
         bool woken = false;  // has passed its old level
         bool to_review = false;
         double fixed_sum = 0;
-        std::uint64_t open_edges = 0;
-        std::uint64_t kept_edges = 0;
+        std::uint64_t open_parts = 0;
+        std::uint64_t kept_parts = 0;
         double queued_level = 0;
         PlainList<Kept> kept;  // ascending by rate; some may have got another standing since
     };

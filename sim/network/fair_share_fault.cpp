@@ -13,11 +13,12 @@ std::string FairShare::fault() const {
     std::vector<double> fastest(links_.size());
     for (std::size_t i = 0; i < links_.size(); ++i) {
         for (const Member& member : links_[i].members) {
-            used[i] += member.edges * flows_[member.slot].rate;
+            used[i] += member.parts * flows_[member.slot].rate;
             fastest[i] = std::max(fastest[i], flows_[member.slot].rate);
         }
         if (used[i] > links_[i].capacity * (1 + tolerance)) {
-            return fmt::format("link {} carries {} of {} B/s", i, used[i], links_[i].capacity);
+            return fmt::format("link {} carries {} of {} B/s", i, used[i] / Hop::whole,
+                               links_[i].capacity / Hop::whole);
         }
     }
     for (Slot slot = 0; slot < flows_.size(); ++slot) {

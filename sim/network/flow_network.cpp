@@ -28,31 +28,30 @@ LinkId FlowNetwork::add_link(const LinkRate& link) {
     return shares_.add_link(bandwidth);
 }
 
-RouteId FlowNetwork::add_route(std::span<const LinkId> links) {
-    if (links.empty()) throw InputError("network", "", "a route without links is no path");
-    std::vector<Hop> hops;
+RouteId FlowNetwork::add_route(std::span<const Hop> hops) {
+    if (hops.empty()) throw InputError("network", "", "a route without links is no path");
     Duration latency;
-    for (const LinkId link : links) {
-        const std::uint32_t index = index_of_link(link);
+    for (const Hop& hop : hops) {
+        const std::uint32_t index = index_of_link(hop.link);
         if (index >= link_count()) {
             throw InputError("network", "",
                              fmt::format("there is no link {}; there are {}", index, link_count()));
         }
-        if (!hops.empty() && hops.back().link == link) {
-            ++hops.back().edges;
-            continue;
-        }
-        for (const Hop& hop : hops) {
-            if (hop.link != link) continue;
+        if (std::ranges::count(hops, hop.link, &Hop::link) > 1) {
             throw InputError("network", "", fmt::format("a route crosses link {} twice", index));
         }
-        hops.push_back({link, 1});
         latency += latencies_[index];
     }
-    return add_coupled_route(hops, latency);
+    return add_route(hops, latency);
 }
 
-RouteId FlowNetwork::add_coupled_route(std::span<const Hop> hops, Duration latency) {
+RouteId FlowNetwork::add_route(std::span<const LinkId> links) {
+    std::vector<Hop> hops;
+    for (const LinkId link : links) hops.push_back({link});
+    return add_route(hops);
+}
+
+RouteId FlowNetwork::add_route(std::span<const Hop> hops, Duration latency) {
     INVARIANT(!hops.empty() && latency >= Duration{} && latency < hours(4));
     route_latency_.push_back(latency.raw() << tick_bits);
     streams_.emplace_back();

@@ -68,12 +68,12 @@ public:
     static constexpr int tick_bits = 16;
     // InputError for a bandwidth that is not above zero and finite, or a negative latency.
     LinkId add_link(const LinkRate& link);
-    // The links in the order in which they are crossed; one that follows itself carries as many
-    // times as much. InputError if there are none ("no path"), or one that does not exist or comes
-    // again later.
-    RouteId add_route(std::span<const LinkId> links);
-    // For coupled flows: links with how many of the flows cross them, and the latency of all.
-    RouteId add_coupled_route(std::span<const Hop> hops, Duration latency);
+    // Hops in the order in which they are crossed, and the latency of all links. InputError if
+    // there are none ("no path"), or one of a link that does not exist or comes again.
+    RouteId add_route(std::span<const Hop> hops);
+    RouteId add_route(std::span<const LinkId> links);  // the whole of them
+    // With a latency of its own, as coupled flows have.
+    RouteId add_route(std::span<const Hop> hops, Duration latency);
 
     std::size_t link_count() const { return shares_.link_count(); }
     std::size_t flow_count() const { return flow_count_; }
@@ -137,6 +137,7 @@ public:
     void let_go(std::span<const LinkId> links);
     std::span<const Hop> hops(RouteId route) const { return shares_.hops(route); }
     Tick latency_of(RouteId route) const { return route_latency_[static_cast<std::size_t>(route)]; }
+    Duration latency(RouteId route) const { return nanoseconds(latency_of(route) >> tick_bits); }
     // How often a link has got another bandwidth.
     std::uint64_t bandwidth_changes() const { return bandwidth_changes_; }
     struct FlowNow {

@@ -79,14 +79,14 @@ void CollectiveRuns::play_again(std::uint32_t index) {
         const LinkId link = run.placed->links[i];
         const BytesPerSecond bandwidth = run.placed->bandwidths[i];
         constexpr BytesPerSecond any = BytesPerSecond::of(1);
-        own[link] = network.add_link({std::max(any, bandwidth), network_.latency(link)});
+        own[link] = network.add_link({std::max(any, bandwidth), {}});
         network.set_bandwidth(own[link], bandwidth);  // perhaps it is down
     }
     std::vector<RouteId> routes;
     for (const RouteId route : run.placed->routes) {
-        std::vector<LinkId> links;
-        for (const Hop& hop : network_.hops(route)) links.push_back(own.at(hop.link));
-        routes.push_back(network.add_route(links));
+        std::vector<Hop> hops;
+        for (const Hop& hop : network_.hops(route)) hops.push_back({own.at(hop.link), hop.parts});
+        routes.push_back(network.add_route(hops, network_.latency(route)));
     }
     CollectiveRuns runs(network);
     runs.start(run.graph, std::make_shared<const std::vector<RouteId>>(std::move(routes)),

@@ -20,11 +20,13 @@ struct LinkRate {
     Duration latency;
 };
 
-// A link of a route and how many flows that move in step cross it there: one, except for coupled
-// flows (see fluid.hpp).
+// A link of a route and what a flow takes there: so many parts of its own rate. Of flows that move
+// in step a route has as many wholes as cross the link; a flow that fills a link before its bytes
+// do (headers, a protocol that waits) takes more than the whole.
 struct Hop {
+    static constexpr std::uint32_t whole = 1024;
     LinkId link{};
-    std::uint32_t edges = 1;
+    std::uint32_t parts = whole;
 };
 
 }  // namespace ukemi::sim

@@ -28,9 +28,9 @@ TreePipeline::TreePipeline(CollectiveRuns& runs, const FlowNetwork& network, std
     std::vector<double> carried(network.link_count());  // halves of the buffer
     for (const kernels::Transfer& transfer : schedule.transfers) {
         Duration latency;
-        for (const LinkId link : router(transfer.from, transfer.to)) {
-            carried[index_of_link(link)] += 1;
-            latency += network.latency(link);
+        for (const Hop& hop : router(transfer.from, transfer.to)) {
+            carried[index_of_link(hop.link)] += static_cast<double>(hop.parts) / Hop::whole;
+            latency += network.latency(hop.link);
         }
         latency_s_ = std::max(latency_s_, to_seconds(latency));
     }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/cluster/rings.hpp"
+#include "sim/cluster/nccl/nccl_place.hpp"
 
 namespace ukemi::sim {
 
@@ -58,11 +58,20 @@ std::map<RankPair, Passed> passed_in(const PhasedCollective& sums) {
 
 }  // namespace
 
-Router ClusterNetwork::router(std::span<const DeviceId> workers) {
+Router ClusterNetwork::router(std::span<const DeviceId> workers, SentBy sent_by) {
     use_links();
-    return [this, workers](std::int32_t from, std::int32_t to) {
-        return routes().route(workers[static_cast<std::size_t>(from)],
-                              workers[static_cast<std::size_t>(to)]);
+    return [this, workers, sent_by, hops = std::vector<Hop>(), reach = NcclReach(topology_)](
+               std::int32_t from, std::int32_t to) mutable -> std::span<const Hop> {
+        const DeviceId first = workers[static_cast<std::size_t>(from)];
+        const DeviceId second = workers[static_cast<std::size_t>(to)];
+        hops.clear();
+        for (const LinkId link : routes().route(first, second)) {
+            hops.push_back({link});
+            if (sent_by == SentBy::anyone) continue;
+            const double share = reach.share(topology_.link(link), first, second);
+            hops.back().parts = static_cast<std::uint32_t>(round_nearest(Hop::whole / share));
+        }
+        return hops;
     };
 }
 
@@ -90,16 +99,13 @@ Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTrans
     };
 }
 
-// A thread's link is crossed as often as says which share of what passes is added up.
-constexpr int adder_parts = 60;
-
 // The connection is a link that is nobody else's, in front of those from socket to socket.
-std::span<const LinkId> ClusterNetwork::between_hosts(DeviceId from, DeviceId to,
-                                                      const HostTransport& hosts,
-                                                      const Adding& adding) {
+std::span<const Hop> ClusterNetwork::between_hosts(DeviceId from, DeviceId to,
+                                                   const HostTransport& hosts,
+                                                   const Adding& adding) {
     const auto [entry, is_new] = connections_.try_emplace({from, to, hosts, adding});
-    std::vector<LinkId>& links = entry->second;
-    if (!is_new) return links;
+    std::vector<Hop>& hops = entry->second;
+    if (!is_new) return hops;
     const DeviceId first = socket_of(topology_, routes(), from);
     const DeviceId second = socket_of(topology_, routes(), to);
     const bool within = topology_.device(from).machine == topology_.device(to).machine;
@@ -107,18 +113,16 @@ std::span<const LinkId> ClusterNetwork::between_hosts(DeviceId from, DeviceId to
     Duration once;
     for (const LinkId link : path) once += topology_.link(link).latency;
     const Duration waits = within ? Duration{} : 2 * std::int64_t{hosts.round_trips} * once;
-    links.push_back(flows_.add_link({BytesPerSecond::of(hosts.rate(within, adding.share)), waits}));
-    links.insert(links.end(), path.begin(), path.end());
+    hops.push_back(
+        {flows_.add_link({BytesPerSecond::of(hosts.rate(within, adding.share)), waits})});
+    for (const LinkId link : path) hops.push_back({link});
     if (adding.one_thread) {
         const auto [adder, is_first] = adders_.try_emplace({to, hosts});
-        if (is_first) {
-            adder->second = flows_.add_link({BytesPerSecond::of(hosts.sum * adder_parts), {}});
-        }
-        const std::int64_t parts = round_nearest(adding.share * adder_parts);
-        links.insert(links.end(), static_cast<std::size_t>(std::max<std::int64_t>(parts, 1)),
-                     adder->second);
+        if (is_first) adder->second = flows_.add_link({BytesPerSecond::of(hosts.sum), {}});
+        const auto parts = static_cast<std::uint32_t>(round_nearest(adding.share * Hop::whole));
+        hops.push_back({adder->second, std::max<std::uint32_t>(parts, 1)});
     }
-    return links;
+    return hops;
 }
 
 }  // namespace ukemi::sim

@@ -20,6 +20,9 @@
 
 namespace ukemi::sim {
 
+// NCCL's messages fill a link when it carries what NCCL reaches there (NcclReach).
+enum class SentBy : std::uint8_t { anyone, nccl };
+
 // A cluster's links in a network that can run; what crosses from which device to which.
 class ClusterNetwork {
 public:
@@ -47,7 +50,7 @@ public:
     std::shared_ptr<RandomStream> draws_of(std::string_view job);
     // From rank to rank of a job whose rank r runs on workers[r]. Throws InputError if there is no
     // path. The span of workers must outlive the router.
-    Router router(std::span<const DeviceId> workers);
+    Router router(std::span<const DeviceId> workers, SentBy sent_by = SentBy::anyone);
     // The same through the hosts: a connection for each two ranks, which all collectives share. Of
     // what passes half is added up; or as in these phases of an all-reduce, by a thread a rank.
     Router router(std::span<const DeviceId> workers, const HostTransport& hosts);
@@ -60,8 +63,8 @@ private:
         bool one_thread = false;  // for all connections of the rank
         auto operator<=>(const Adding&) const = default;
     };
-    std::span<const LinkId> between_hosts(DeviceId from, DeviceId to, const HostTransport& hosts,
-                                          const Adding& adding);
+    std::span<const Hop> between_hosts(DeviceId from, DeviceId to, const HostTransport& hosts,
+                                       const Adding& adding);
     void use_links();  // the topology's are added when something first asks for them
 
     const Topology& topology_;
@@ -73,8 +76,7 @@ private:
     FlowNetwork flows_;
     CollectiveRuns runs_;
     std::shared_ptr<Routes> routes_;
-    std::map<std::tuple<DeviceId, DeviceId, HostTransport, Adding>, std::vector<LinkId>>
-        connections_;
+    std::map<std::tuple<DeviceId, DeviceId, HostTransport, Adding>, std::vector<Hop>> connections_;
     std::map<std::tuple<DeviceId, HostTransport>, LinkId> adders_;  // threads
 };
 

@@ -70,25 +70,26 @@ private:
 
     // Each place sends to the next one, to the one that differs by a half, or to all others.
     std::vector<std::pair<double, double>> paths_of(const GridAxis& axis, std::int32_t half) {
-        std::vector<std::span<const LinkId>> paths;
+        std::vector<std::vector<Hop>> paths;
         std::vector<std::uint32_t> crossing(topology_.links().size());
         const std::int32_t targets = axis.exchange == AxisExchange::direct ? axis.size - 1 : 1;
         for (std::int32_t rank = 0; rank < ranks_; ++rank) {
             const std::int32_t place = rank / axis.stride % axis.size;
             for (std::int32_t ahead = 1; ahead <= targets; ++ahead) {
                 const std::int32_t to = half > 0 ? place ^ half : (place + ahead) % axis.size;
-                paths.push_back(router_(rank, rank + (to - place) * axis.stride));
-                for (const LinkId link : paths.back()) ++crossing[index_of(link)];
+                const auto path = router_(rank, rank + (to - place) * axis.stride);
+                paths.emplace_back(path.begin(), path.end());
+                for (const Hop& hop : path) ++crossing[index_of(hop.link)];
             }
         }
         std::vector<std::pair<double, double>> all;
         for (const auto& path : paths) {
             double latency_s = 0;
             double a_byte_s = 0;
-            for (const LinkId id : path) {
-                const Link& link = topology_.link(id);
+            for (const Hop& hop : path) {
+                const Link& link = topology_.link(hop.link);
                 latency_s += to_seconds(link.latency);
-                a_byte_s = std::max(a_byte_s, crossing[index_of(id)] / link.bandwidth.raw());
+                a_byte_s = std::max(a_byte_s, crossing[index_of(hop.link)] / link.bandwidth.raw());
             }
             all.emplace_back(latency_s, a_byte_s);
         }

@@ -256,7 +256,8 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, con
             return {network, ring_of_parts("reduce_scatter", ranks), workers};
         case ExchangeKind::broadcast: return placed_broadcast(network, job, workers);
         case ExchangeKind::all_to_all:
-        case ExchangeKind::token_all_to_all: return {network, all_to_all(ranks), workers};
+        case ExchangeKind::token_all_to_all:
+            return {network, all_to_all(ranks), workers, sent_by(job)};
         case ExchangeKind::tensor_all_reduce:
         case ExchangeKind::tensor_gather:
         case ExchangeKind::tensor_scatter:

@@ -10,6 +10,8 @@
 
 namespace ukemi::sim {
 
+inline SentBy sent_by(const StepJob& job) { return job.nccl ? SentBy::nccl : SentBy::anyone; }
+
 // The lanes of a job's buckets, over groups of workers that each send at once: lane 0 is the job's
 // all-reduce; lane 1 to 3, where a bucket needs them, an all-gather of messages of the given size,
 // a broadcast (codec_plan.hpp) and a reduce-scatter to parts of the given size.

@@ -64,7 +64,7 @@ void LayoutPlayer::place(StepHost& host) {
     const policies::Layout& degrees = work_.degrees;
     const auto add_way = [&](std::int32_t replica, std::int32_t from, std::int32_t to) {
         ways_.push_back({PlacedTransfer::between(network, cell_workers(replica, from),
-                                                 cell_workers(replica, to)),
+                                                 cell_workers(replica, to), sent_by(job())),
                          {}});
     };
     for (std::int32_t p = 0; p < degrees.pipeline; ++p) {

@@ -78,12 +78,31 @@ double reached_share(const Topology& topology, const NcclPlace& place, LinkKind 
     }
     INVARIANT(false);
 }
-constexpr double hop_parts = 1024;  // by which hops count weights that are no whole numbers
 
 // Of gathers and scatters, bytes are those of one rank's part.
 Bytes buffer_of(const NcclPlace& place, NcclCollective collective, Bytes bytes) {
     return collective == NcclCollective::all_reduce ? bytes : std::int64_t{place.ranks()} * bytes;
 }
+
+// What every ring's edge carries of a buffer, or would if NICs were its edges.
+double carried(const NcclPlace& place, NcclChoice choice, Bytes buffer, NcclCollective collective) {
+    const double ranks = place.ranks();
+    double times = (collective == NcclCollective::all_reduce ? 2 : 1) * (ranks - 1) / ranks;
+    switch (choice.algorithm) {
+        case NcclAlgorithm::ring: break;
+        case NcclAlgorithm::tree:
+        case NcclAlgorithm::nvls_tree:
+            if (place.machines > 1) times = nccl_tree_crossings(place.machines);
+            break;
+        case NcclAlgorithm::collnet:
+        case NcclAlgorithm::nvls: times = 1; break;
+    }
+    // A flag beside every four bytes, or eight bytes of them beside 120.
+    if (choice.protocol == NcclProtocol::ll) times *= 2;
+    if (choice.protocol == NcclProtocol::ll128) times *= 128.0 / 120;
+    return times * static_cast<double>(buffer.raw()) / place.channels;
+}
+constexpr double byte_parts = 1024;  // in which its bytes are counted
 
 }  // namespace
 
@@ -112,15 +131,15 @@ NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
     for (const auto& [link, count] : edges_on) {
         links_.push_back(link);
         const double weight = count / reached_share(topology, place_, topology.link(link).kind);
-        hops.push_back({link, static_cast<std::uint32_t>(round_nearest(weight * hop_parts))});
-        const double parts = hops.back().edges;
-        rate_ = std::min(rate_, topology.link(link).bandwidth.raw() / parts * hop_parts);
+        hops.push_back({link, static_cast<std::uint32_t>(round_nearest(weight * Hop::whole))});
+        const double parts = hops.back().parts;
+        rate_ = std::min(rate_, topology.link(link).bandwidth.raw() / parts * Hop::whole);
     }
     FluidPlan plan{"nccl", {}};
     FluidPlan::Phase& phase = plan.phases.emplace_back();
-    phase.route = flows.add_coupled_route(hops, Duration{});
+    phase.route = flows.add_route(hops, Duration{});
     phase.latency_s = latency_s_;
-    phase.share = 1.0 / hop_parts;
+    phase.share = 1.0 / byte_parts;
     plan_ = std::make_shared<const FluidPlan>(std::move(plan));
 }
 
@@ -131,8 +150,11 @@ RunId NcclRun::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
     // The flow's own latency is part of what comes before the bytes.
     const double start_s = nccl_start_seconds(place_, choice, buffer, collective_);
     const double waits_s = std::max(0.0, start_s - latency_s_);
-    const double moved = std::max(0.0, whole_s - waits_s - latency_s_) * rate_;
-    return network.runs().start(plan_, Bytes::of(round_nearest(moved)), at + seconds(waits_s));
+    const double moves_s = std::max(0.0, whole_s - waits_s - latency_s_);
+    const double moved = std::min(carried(place_, choice, buffer, collective_), moves_s * rate_);
+    const double cap = moves_s > 0 ? moved / moves_s : rate_;
+    return network.runs().start_capped(plan_, Bytes::of(round_nearest(moved * byte_parts)),
+                                       at + seconds(waits_s), cap);
 }
 
 std::string words_of(const NcclPlace& place, NcclCollective collective,

@@ -5,9 +5,8 @@
 // NCCL's rings: as many rings inside a machine as NVLink gives, between machines one for each NIC,
 // from NICs to those of the same places. Each link is as full of it as its share of the line rate
 // says, so that two on one link are as slow as what it reaches.
-// Its bytes are those that take as long as NCCL moves some, at the flow's own rate; so a link that
-// gives the flow half of this rate makes that take twice as long. Before, while it starts, nothing
-// is on the links.
+// It moves what NCCL's algorithm sends over each edge, no faster than NCCL does alone: only a link
+// that gives it less makes that take longer. Before, while it starts, nothing is on the links.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,7 @@ namespace {
 void note_links(std::vector<LinkId>& links, std::span<const TransferGraph::Edge> edges,
                 const Router& router) {
     for (const TransferGraph::Edge& edge : edges) {
-        const auto path = router(edge.from, edge.to);
-        links.insert(links.end(), path.begin(), path.end());
+        for (const Hop& hop : router(edge.from, edge.to)) links.push_back(hop.link);
     }
     std::ranges::sort(links);
     links.erase(std::ranges::unique(links).begin(), links.end());
@@ -150,6 +149,13 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollecti
     if (jitters) draw_jitter(network, workers, *hosts, job);
 }
 
+PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
+                                   std::span<const DeviceId> workers, SentBy sent_by) {
+    INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
+    place(network, phases, network.router(workers, sent_by), {1, false},
+          [&] { return graph_of(phases, network.rule().window_chunks); });
+}
+
 // Transfers between machines alone are late by chance.
 void PlacedCollective::draw_jitter(ClusterNetwork& network, std::span<const DeviceId> workers,
                                    const HostTransport& hosts, std::string_view job) {
@@ -164,7 +170,7 @@ void PlacedCollective::draw_jitter(ClusterNetwork& network, std::span<const Devi
 }
 
 PlacedTransfer PlacedTransfer::between(ClusterNetwork& network, std::span<const DeviceId> from,
-                                       std::span<const DeviceId> to) {
+                                       std::span<const DeviceId> to, SentBy sent_by) {
     INVARIANT(from.size() == to.size());
     const auto count = static_cast<std::int32_t>(from.size());
     CollectivePhase phase;
@@ -172,20 +178,17 @@ PlacedTransfer PlacedTransfer::between(ClusterNetwork& network, std::span<const 
     const PhasedCollective phases{"transfer", 2 * count, {phase}};
     std::vector<DeviceId> ends(from.begin(), from.end());
     ends.insert(ends.end(), to.begin(), to.end());
-    const Router router = network.router(ends);
+    const Router router = network.router(ends, sent_by);
     PlacedTransfer placed{PlacedCollective(), {}};
     placed.sends.name_ = phases.name;
     note_links(placed.sends.links_, phase.edges, router);
     const auto graph = graph_of(phases, network.rule().window_chunks);
     std::vector<RouteId> routes;
     for (const TransferGraph::Edge& edge : graph->edges()) {
-        std::vector<Hop> hops;
+        const std::span<const Hop> hops = router(edge.from, edge.to);
         Duration way;
-        for (const LinkId link : router(edge.from, edge.to)) {
-            hops.push_back({link, 1});
-            way += network.flows().latency(link);
-        }
-        routes.push_back(network.flows().add_coupled_route(hops, Duration{}));
+        for (const Hop& hop : hops) way += network.flows().latency(hop.link);
+        routes.push_back(network.flows().add_route(hops, Duration{}));
         placed.latency = std::max(placed.latency, way);
     }
     placed.sends.graph_ = network.runs().place(graph, routes);

@@ -53,6 +53,9 @@ public:
                      std::span<const DeviceId> workers, std::int64_t at_once = 1,
                      const HostTransport* hosts = nullptr, std::string_view job = {});
 
+    PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
+                     std::span<const DeviceId> workers, SentBy sent_by);
+
     // How long it takes, if it needs no network; else a run is started.
     std::optional<Duration> takes(Bytes bytes) const;
     RunId start(ClusterNetwork& network, Bytes bytes, Instant at) const;
@@ -91,7 +94,7 @@ struct PlacedTransfer {
 
     // Both have as many.
     static PlacedTransfer between(ClusterNetwork& network, std::span<const DeviceId> from,
-                                  std::span<const DeviceId> to);
+                                  std::span<const DeviceId> to, SentBy sent_by);
 };
 
 // Whether it is made of what happens inside machines and between them.

@@ -112,7 +112,7 @@ void WorkloadPlayer::come_to(std::size_t rank, NodeId id, Instant now) {
                     : ways_
                           .emplace(std::pair(self, one.peer),
                                    PlacedCollective(host().network(), {"transfer", 2, {{{{0, 1}}}}},
-                                                    ends))
+                                                    ends, sent_by(job())))
                           .first->second;
             count(rank, now);
             ++ranks_[rank].on_the_way;

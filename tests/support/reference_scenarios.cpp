@@ -12,6 +12,7 @@
 #include "base/rng.hpp"
 #include "sim/network/collective_runs.hpp"
 #include "studies/schedules/schedules.hpp"
+#include "tests/support/whole_hops.hpp"
 
 namespace ukemi::test {
 namespace {
@@ -143,7 +144,7 @@ void start_job(sim::CollectiveRuns& runs, const ReferenceTopology& topology,
     const sim::Router router = [&](std::int32_t from, std::int32_t to) {
         links = topology.route(job.host_of_rank[static_cast<std::size_t>(from)],
                                job.host_of_rank[static_cast<std::size_t>(to)]);
-        return std::span<const sim::LinkId>(links);
+        return whole_hops(links);
     };
     const bool steps = fidelity == Fidelity::steps;
     if (steps && job.schedule.name == "ring") {

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/input_error.hpp"
+#include "base/invariant.hpp"
 #include "sim/cluster/rings.hpp"
 
 namespace ukemi::sim {
@@ -252,6 +255,21 @@ MachineNics nics_of(const Topology& topology, Routes& routes, DeviceId worker, D
     return {rate, rate * share, &reach};
 }
 
+// Those next to the GPUs of one group that sends to another.
+std::size_t nics_next_to(const Topology& topology, Routes& routes, std::span<const DeviceId> group,
+                         std::span<const DeviceId> next) {
+    std::set<DeviceId> nics;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        for (const LinkId id : routes.route(group[i], next[std::min(i, next.size() - 1)])) {
+            const Link& link = topology.link(id);
+            if (link.kind != LinkKind::network) continue;
+            nics.insert(link.from);
+            break;
+        }
+    }
+    return std::max<std::size_t>(1, nics.size());
+}
+
 // Machines may have NICs of several kinds: rings are as fast as the slowest.
 void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
                    const MachineRanks& groups) {
@@ -260,8 +278,19 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
     const std::size_t gpus = topology.devices_of(DeviceKind::gpu, id).size();
     const std::size_t nics = topology.devices_of(DeviceKind::nic, id).size();
     const std::size_t each = std::ranges::min(groups, {}, &MachineRanks::value_type::size).size();
-    // Shared evenly by the GPUs, one at least.
-    const std::size_t used = std::max<std::size_t>(1, nics * each / gpus);
+    // GPUs with several each share them evenly; of others, those next to the ranks are used, by
+    // other groups, too.
+    std::size_t used = std::max<std::size_t>(1, nics * each / gpus);
+    const auto next_of = [&](std::size_t g) { return groups[(g + 1) % groups.size()]; };
+    if (nics < gpus) {
+        std::set<std::pair<ZoneId, std::size_t>> looked_at;
+        used = nics;
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            const ZoneId zone = topology.machine(topology.device(groups[g].front()).machine).zone;
+            if (!looked_at.emplace(zone, groups[g].size()).second) continue;
+            used = std::min(used, nics_next_to(topology, routes, groups[g], next_of(g)));
+        }
+    }
     MachineNics slowest;
     double latency_us = 0;
     bool all_nvls_tree = true;
@@ -272,9 +301,12 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
         const ZoneId zone = topology.machine(topology.device(groups[g].front()).machine).zone;
         if (std::ranges::find(seen, zone) != seen.end()) continue;
         seen.push_back(zone);
-        const DeviceId far = groups[(g + 1) % groups.size()].front();
+        const DeviceId far = next_of(g).front();
         const MachineNics here = nics_of(topology, routes, groups[g].front(), far, used);
-        if (slowest.reach == nullptr || here.reached < slowest.reached) slowest = here;
+        const auto speed = [](const MachineNics& nics_of_one) {
+            return std::pair(nics_of_one.reached, nics_of_one.reach->share);
+        };
+        if (slowest.reach == nullptr || speed(here) < speed(slowest)) slowest = here;
         latency_us = std::max(latency_us, here.reach->latency_us);
         all_nvls_tree = all_nvls_tree && here.reach->nvls_tree;
         all_sum = all_sum && here.reach->sums;
@@ -298,6 +330,28 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
 }
 
 }  // namespace
+
+const NcclReach::Shares& NcclReach::of_machine(DeviceId device) {
+    const MachineId id = topology_.device(device).machine;
+    shares_.resize(topology_.machines().size());
+    Shares& shares = shares_[static_cast<std::size_t>(id)];
+    if (shares.nvlink > 0) return shares;
+    const Machine& machine = topology_.machine(id);
+    const bool switched = !topology_.devices_of(DeviceKind::nvswitch, id).empty();
+    shares = {ring_efficiency(machine.gpu, switched).wire, nic_reach(machine.nics).share};
+    return shares;
+}
+
+double NcclReach::share(const Link& link, DeviceId from, DeviceId to) {
+    if (topology_.share(link.kind)) return 1;
+    switch (link.kind) {
+        case LinkKind::nvlink: return of_machine(link.from).nvlink;
+        case LinkKind::network: return std::min(of_machine(from).network, of_machine(to).network);
+        case LinkKind::pcie: return ring_efficiency("", false).wire;
+        case LinkKind::socket: return 1;
+    }
+    INVARIANT(false);
+}
 
 bool nccl_is_usual(const Topology& topology, std::span<const DeviceId> workers) {
     if (!refusal_of(topology, groups_of(topology, workers)).empty()) return false;

@@ -53,14 +53,31 @@ struct NcclPlace {
     std::int32_t ranks() const { return machines * per_machine - fewer; }
 };
 
+// What large messages reach of a link's line rate, on the way from one worker to another: 1 where a
+// scenario says what its bandwidth is.
+class NcclReach {
+public:
+    explicit NcclReach(const Topology& topology) : topology_(topology) {}
+    double share(const Link& link, DeviceId from, DeviceId to);
+
+private:
+    struct Shares {
+        double nvlink = 0;  // none was asked for yet
+        double network = 0;
+    };
+    const Shares& of_machine(DeviceId device);
+    const Topology& topology_;
+    std::vector<Shares> shares_;  // by machine
+};
+
 struct NcclRanks {  // whose place it is
     std::vector<DeviceId> workers;
     NcclPlace place;
 };
 
-// Of these workers, those of a machine standing together. Unequal machines have the NICs that the
-// smallest group uses. InputError(WHERE …) if there are fewer than two, machines of several kinds,
-// or GPUs that NCCL does not know.
+// Of these workers, those of a machine standing together. A group uses the NICs next to its GPUs,
+// as many as there are on each of its machines. InputError(WHERE …) if there are fewer than two,
+// machines of several kinds, or GPUs that NCCL does not know.
 NcclPlace nccl_place(const Topology& topology, Routes& routes, std::span<const DeviceId> workers,
                      std::string_view where);
 

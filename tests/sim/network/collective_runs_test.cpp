@@ -8,6 +8,7 @@
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
 #include "studies/schedules/schedules.hpp"
+#include "tests/support/whole_hops.hpp"
 
 using namespace ukemi;
 using namespace ukemi::kernels;
@@ -33,7 +34,7 @@ public:
         auto routes = std::make_shared<const std::vector<RouteId>>(
             runs_.routes_of(*graph, [&](std::int32_t from, std::int32_t to) {
                 links = {static_cast<LinkId>(2 * from), static_cast<LinkId>(2 * to + 1)};
-                return std::span<const LinkId>(links);
+                return whole_hops(links);
             }));
         return runs_.start(graph, routes, Bytes::of(size), Instant::at(nanoseconds(at_ns)));
     }
@@ -147,7 +148,7 @@ TEST_CASE("collective runs: fluid ones can be called off, and follow each other"
         phased_all_reduce(Collective::ring, 4), [](std::int32_t from, std::int32_t to) {
             static std::array<LinkId, 2> links;
             links = {static_cast<LinkId>(2 * from), static_cast<LinkId>(2 * to + 1)};
-            return std::span<const LinkId>(links);
+            return whole_hops(links);
         });
     const RunId first = cluster.runs().start(plan, Bytes::of(4000), {});
     cluster.runs().start(plan, Bytes::of(4000), {});
@@ -207,8 +208,8 @@ TEST_CASE("collective runs: bad input is refused", "[network]") {
     const auto graph =
         std::make_shared<const TransferGraph>(all_reduce_schedule(Collective::ring, 2));
     CHECK_THROWS_WITH(
-        cluster.runs().routes_of(
-            *graph, [](std::int32_t, std::int32_t) { return std::span<const LinkId>(); }),
+        cluster.runs().routes_of(*graph,
+                                 [](std::int32_t, std::int32_t) { return std::span<const Hop>(); }),
         "network: there is no path from rank 0 to rank 1");
     const auto routes = std::make_shared<const std::vector<RouteId>>(2);
     CHECK_THROWS_WITH(cluster.runs().start(graph, routes, Bytes::of(10), {}, 4),

@@ -13,6 +13,7 @@
 
 #include "base/rng.hpp"
 #include "sim/network/collective_runs.hpp"
+#include "tests/support/whole_hops.hpp"
 #include "tests/swarm_seeds.hpp"
 
 using namespace ukemi;
@@ -103,7 +104,7 @@ private:
         const Router router = [&](std::int32_t from, std::int32_t to) {
             links_ = {static_cast<LinkId>(2 * ((first + from) % hosts_)),
                       static_cast<LinkId>(2 * ((first + to) % hosts_) + 1)};
-            return std::span<const LinkId>(links_);
+            return whole_hops(links_);
         };
         const std::int64_t size = 360 * random_.integer(0, 400) * (random_.chance(0.1) ? 97 : 1);
         const Instant at = random_.chance(0.5)

@@ -8,6 +8,7 @@
 
 #include "base/rng.hpp"
 #include "sim/network/collective_runs.hpp"
+#include "tests/support/whole_hops.hpp"
 
 using namespace ukemi;
 using namespace ukemi::sim;
@@ -123,7 +124,7 @@ Played play(const LeafWorld& world, Way way, std::int32_t window = 0) {
         const Router router = [&](std::int32_t from, std::int32_t to) {
             links = world.route(job.orders[0][static_cast<std::size_t>(from)],
                                 job.orders[0][static_cast<std::size_t>(to)]);
-            return std::span<const LinkId>(links);
+            return whole_hops(links);
         };
         if (way == Way::transfers) {
             const auto graph = std::make_shared<const TransferGraph>(
@@ -280,7 +281,7 @@ TEST_CASE("exact rings: one that is called off leaves its links to others", "[ne
     std::vector<LinkId> links;
     const Router router = [&](std::int32_t from, std::int32_t to) {
         links = world.route(from, to);
-        return std::span<const LinkId>(links);
+        return whole_hops(links);
     };
     const auto plan = runs.plan_of(phases_of_rings(world.jobs[0]), router);
     const RunId first = runs.start(plan, bytes(400'000), {}, RingPlay::exact);

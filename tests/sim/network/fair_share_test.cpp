@@ -41,8 +41,9 @@ std::vector<Hop> random_hops(RandomStream& random, std::size_t links, bool coupl
     }
     std::vector<Hop> hops;
     for (const std::int64_t link : chosen) {
-        const auto edges = static_cast<std::uint32_t>(coupled ? random.integer(1, 5) : 1);
-        hops.push_back({static_cast<LinkId>(link), edges});
+        const std::int64_t most = 5 * Hop::whole;
+        const std::int64_t parts = coupled ? random.integer(1, most) : Hop::whole;
+        hops.push_back({static_cast<LinkId>(link), static_cast<std::uint32_t>(parts)});
     }
     return hops;
 }
@@ -54,10 +55,10 @@ TEST_CASE("fair share: flows share the links that they cross", "[network]") {
     FairShare shares;
     const LinkId narrow = shares.add_link(9);
     const LinkId wide = shares.add_link(12);
-    const std::vector<Hop> both = {{narrow, 1}, {wide, 1}};
+    const std::vector<Hop> both = {{narrow}, {wide}};
     const RouteId over_both = shares.add_route(both);
-    const RouteId first = shares.add_route(std::vector<Hop>{{narrow, 1}});
-    const RouteId second = shares.add_route(std::vector<Hop>{{wide, 1}});
+    const RouteId first = shares.add_route(std::vector{Hop{narrow}});
+    const RouteId second = shares.add_route(std::vector{Hop{wide}});
     shares.add(0, over_both);
     shares.add(1, first);
     shares.add(2, first);
@@ -86,8 +87,8 @@ TEST_CASE("fair share: flows share the links that they cross", "[network]") {
 TEST_CASE("fair share: a coupled flow counts once for each of its edges", "[network]") {
     FairShare shares;
     const LinkId link = shares.add_link(12);
-    shares.add(0, shares.add_route(std::vector<Hop>{{link, 3}}));
-    shares.add(1, shares.add_route(std::vector<Hop>{{link, 1}}));
+    shares.add(0, shares.add_route(std::vector<Hop>{{link, 3 * Hop::whole}}));
+    shares.add(1, shares.add_route(std::vector{Hop{link}}));
     shares.solve();
     CHECK(shares.rate(0) == 3);
     CHECK(shares.rate(1) == 3);
@@ -101,7 +102,7 @@ TEST_CASE("fair share: rates that a change does not reach are not told again", "
     std::vector<RouteId> routes;
     for (int i = 0; i < 10; ++i) {
         const LinkId link = shares.add_link(100);
-        routes.push_back(shares.add_route(std::vector<Hop>{{link, 1}}));
+        routes.push_back(shares.add_route(std::vector{Hop{link}}));
         shares.add(static_cast<FairShare::Slot>(i), routes.back());
     }
     CHECK(shares.solve().size() == 10);
@@ -116,7 +117,7 @@ TEST_CASE("fair share: a flow that is alone on a disturbed link follows the link
           "[network]") {
     FairShare shares;
     const LinkId link = shares.add_link(1000);
-    const RouteId route = shares.add_route(std::vector<Hop>{{link, 1}});
+    const RouteId route = shares.add_route(std::vector{Hop{link}});
     shares.add(0, route);
     shares.add(1, route);
     shares.solve();

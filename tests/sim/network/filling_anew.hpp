@@ -29,8 +29,9 @@ inline FirstFull first_full(std::span<const double> capacities, std::span<const 
     for (std::size_t i = 0; i < flows.size(); ++i) {
         for (const sim::Hop& hop : flows[i].hops) {
             const auto link = sim::index_of_link(hop.link);
-            (rates[i] < 0 ? rising[link] : used[link]) +=
-                (rates[i] < 0 ? 1 : rates[i]) * static_cast<long double>(hop.edges);
+            (rates[i] < 0 ? rising[link] : used[link]) += (rates[i] < 0 ? 1 : rates[i]) *
+                                                          static_cast<long double>(hop.parts) /
+                                                          sim::Hop::whole;
         }
     }
     FirstFull first{capacities.size()};

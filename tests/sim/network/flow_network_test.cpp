@@ -217,7 +217,8 @@ TEST_CASE("flow network: bad input is refused with what was found", "[network]")
     CHECK_THROWS_WITH(network.add_link(link_of(1, -1)),
                       "network: link 0: expected a latency from 0 s to 1 h");
     const LinkId link = network.add_link(link_of(1, 0));
-    CHECK_THROWS_WITH(network.add_route({}), "network: a route without links is no path");
+    CHECK_THROWS_WITH(network.add_route(std::vector<LinkId>()),
+                      "network: a route without links is no path");
     const LinkId other = network.add_link(link_of(1, 0));
     CHECK_THROWS_WITH(network.add_route(std::vector{link, other, link}),
                       "network: a route crosses link 0 twice");

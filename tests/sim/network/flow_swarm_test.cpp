@@ -81,15 +81,15 @@ private:
         const auto links = static_cast<std::int64_t>(capacities_.size());
         for (std::int64_t link = 0; link < links; ++link) {
             if (!random_.chance(0.4)) continue;
-            const auto edges =
-                static_cast<std::uint32_t>(random_.chance(0.2) ? random_.integer(2, 4) : 1);
-            route.hops.push_back({static_cast<LinkId>(link), edges});
+            const std::int64_t parts =
+                random_.chance(0.2) ? random_.integer(1, 4 * Hop::whole) : Hop::whole;
+            route.hops.push_back({static_cast<LinkId>(link), static_cast<std::uint32_t>(parts)});
         }
         if (route.hops.empty()) {
-            route.hops.push_back({static_cast<LinkId>(random_.integer(0, links - 1)), 1});
+            route.hops.push_back({static_cast<LinkId>(random_.integer(0, links - 1))});
         }
         route.latency = nanoseconds(random_.chance(0.8) ? 0 : 500 * random_.integer(1, 4));
-        route.id = network_.add_coupled_route(route.hops, route.latency);
+        route.id = network_.add_route(route.hops, route.latency);
         routes_.push_back(route);
     }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/network/collective_runs.hpp"
+#include "tests/support/whole_hops.hpp"
 
 using namespace ukemi;
 using namespace ukemi::kernels;
@@ -41,7 +42,7 @@ public:
                 links.push_back(static_cast<LinkId>(2 * (ranks_ + from / per_host_)));
                 links.push_back(static_cast<LinkId>(2 * (ranks_ + to / per_host_) + 1));
             }
-            return std::span<const LinkId>(links);
+            return whole_hops(links);
         };
         if (fluid) {
             runs.start(runs.plan_of(phased_all_reduce(algorithm, ranks_, per_host_), router),

@@ -8,6 +8,7 @@
 #include "base/rng.hpp"
 #include "sim/network/collective_runs.hpp"
 #include "tests/support/reference_scenarios.hpp"
+#include "tests/support/whole_hops.hpp"
 
 using namespace ukemi;
 using namespace ukemi::test;
@@ -214,7 +215,7 @@ TEST_CASE("fluid: exact and fluid collectives share links", "[network]") {
         const Router router = [&](std::int32_t from, std::int32_t to) {
             links = scenario.topology.route(what.host_of_rank[static_cast<std::size_t>(from)],
                                             what.host_of_rank[static_cast<std::size_t>(to)]);
-            return std::span<const LinkId>(links);
+            return whole_hops(links);
         };
         if (job == 0) {
             runs.start(runs.plan_of(phases_of(what.schedule), router), what.bytes, what.start);
@@ -248,7 +249,7 @@ TEST_CASE("fluid: what does not move in step is refused", "[network]") {
     FlowNetwork network;
     CollectiveRuns runs(network);
     const PhasedCollective ring = phased_all_reduce(Collective::ring, 3);
-    const Router nowhere = [](std::int32_t, std::int32_t) { return std::span<const LinkId>(); };
+    const Router nowhere = [](std::int32_t, std::int32_t) { return std::span<const Hop>(); };
     CHECK_THROWS_WITH(runs.plan_of(ring, nowhere),
                       "network: there is no path from rank 0 to rank 1");
 }
@@ -263,7 +264,7 @@ TEST_CASE("fluid: a hundred thousand ranks in one ring take the closed form", "[
     std::array<LinkId, 2> links{};
     const Router router = [&](std::int32_t from, std::int32_t to) {
         links = {static_cast<LinkId>(2 * from), static_cast<LinkId>(2 * to + 1)};
-        return std::span<const LinkId>(links);
+        return whole_hops(links);
     };
     const auto plan = runs.plan_of(phased_all_reduce(Collective::ring, ranks), router);
     runs.start(plan, Bytes::of(100'000'000), {});

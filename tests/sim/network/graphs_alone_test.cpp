@@ -5,6 +5,7 @@
 
 #include "base/rng.hpp"
 #include "sim/network/collective_runs.hpp"
+#include "tests/support/whole_hops.hpp"
 
 using namespace ukemi;
 using namespace ukemi::policies;
@@ -16,6 +17,7 @@ namespace {
 struct Repeated {
     std::int32_t hosts = 8;
     struct Placing {
+        bool waits = true;  // the latency of its links
         Collective collective{};
         std::int32_t first = 0;
         std::int32_t ranks = 2;
@@ -42,6 +44,7 @@ Repeated repeated(std::uint64_t seed) {
                                         Collective::binary_tree, Collective::star};
     for (std::int64_t i = random.integer(1, 3); i > 0; --i) {
         Repeated::Placing placing;
+        placing.waits = random.chance(0.6);
         placing.collective = collectives[static_cast<std::size_t>(random.integer(0, 3))];
         placing.first = static_cast<std::int32_t>(random.integer(0, 4));
         placing.ranks = static_cast<std::int32_t>(random.integer(2, all.hosts - placing.first));
@@ -76,10 +79,16 @@ std::vector<Instant> ends(const Repeated& all, bool known, std::uint64_t& flows)
         std::vector<LinkId> links;
         const Router router = [&](std::int32_t from, std::int32_t to) {
             links = {LinkId(2 * (placing.first + from)), LinkId(2 * (placing.first + to) + 1)};
-            return std::span<const LinkId>(links);
+            return whole_hops(links);
         };
         const auto graph = all_reduce_graph(placing.collective, placing.ranks);
-        placed.push_back(runs.place(graph, runs.routes_of(*graph, router)));
+        std::vector<RouteId> routes = runs.routes_of(*graph, router);
+        for (RouteId& route : routes) {
+            const auto hops = network.hops(route);
+            const std::vector<Hop> same(hops.begin(), hops.end());
+            if (!placing.waits) route = network.add_route(same, Duration{});
+        }
+        placed.push_back(runs.place(graph, std::move(routes)));
     }
     for (const Repeated::Start& start : all.starts) {
         const std::shared_ptr<PlacedGraph>& one = placed[start.placing];
@@ -127,7 +136,7 @@ TEST_CASE("graphs alone: a known time changes nothing, what comes across it or n
 
 TEST_CASE("graphs alone: the second time on quiet links takes no flow", "[network]") {
     Repeated twice;
-    twice.placings = {{Collective::halving_doubling, 0, 8}};
+    twice.placings = {{true, Collective::halving_doubling, 0, 8}};
     twice.starts = {{0, bytes(100'000), {}}, {0, bytes(100'000), Instant::at(milliseconds(1))}};
     std::uint64_t flows = 0;
     const std::vector<Instant> both = ends(twice, true, flows);

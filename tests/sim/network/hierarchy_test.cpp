@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/network/collective_runs.hpp"
+#include "tests/support/whole_hops.hpp"
 
 using namespace ukemi;
 using namespace ukemi::policies;
@@ -39,7 +40,7 @@ double simulated_s(Collective algorithm, std::int32_t hosts, Bytes size) {
         const std::int32_t a = inside ? from : ranks + from / per_host;
         const std::int32_t b = inside ? to : ranks + to / per_host;
         route = {up[static_cast<std::size_t>(a)], down[static_cast<std::size_t>(b)]};
-        return std::span<const LinkId>(route);
+        return whole_hops(route);
     };
     const auto graph = all_reduce_graph(algorithm, ranks, per_host);
     runs.start(graph, std::make_shared<const std::vector<RouteId>>(runs.routes_of(*graph, router)),

@@ -139,7 +139,7 @@ private:
         Flow flow{number, node, {}, static_cast<long double>(range.end - range.begin), now_, 0};
         const std::vector<LinkRate> links = scenario_.topology.links();
         for (const LinkId link : scenario_.topology.route(host(edge.from), host(edge.to))) {
-            flow.filled.hops.push_back({link, 1});
+            flow.filled.hops.push_back({link});
             const Duration latency = links[index_of_link(link)].latency;
             flow.moves_from += static_cast<long double>(latency.raw()) / 1e9L;
         }

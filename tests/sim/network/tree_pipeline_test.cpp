@@ -1,5 +1,6 @@
 // tree_pipeline_test.cpp — the double binary tree is cut as finely as suits a buffer's size.
 #include "sim/network/tree_pipeline.hpp"
+#include "tests/support/whole_hops.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -21,7 +22,7 @@ struct Hosts {
     Router router() {
         return [this](std::int32_t from, std::int32_t to) {
             links = {static_cast<LinkId>(2 * from), static_cast<LinkId>(2 * to + 1)};
-            return std::span<const LinkId>(links);
+            return whole_hops(links);
         };
     }
     // Of a run that was started on the idle network.
