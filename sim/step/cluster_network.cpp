@@ -94,8 +94,10 @@ Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTrans
         adding[edge] = {here.share(), here.added > 0 && connections[edge.second] > 1};
     }
     return [this, workers, &hosts, adding = std::move(adding)](std::int32_t from, std::int32_t to) {
+        const auto of_phases = adding.find({from, to});
         return between_hosts(workers[static_cast<std::size_t>(from)],
-                             workers[static_cast<std::size_t>(to)], hosts, adding.at({from, to}));
+                             workers[static_cast<std::size_t>(to)], hosts,
+                             of_phases == adding.end() ? Adding{} : of_phases->second);
     };
 }
 

@@ -52,7 +52,8 @@ public:
     // path. The span of workers must outlive the router.
     Router router(std::span<const DeviceId> workers, SentBy sent_by = SentBy::anyone);
     // The same through the hosts: a connection for each two ranks, which all collectives share. Of
-    // what passes half is added up; or as in these phases of an all-reduce, by a thread a rank.
+    // what passes half is added up; of what these phases of an all-reduce send, as they say, by a
+    // thread a rank.
     Router router(std::span<const DeviceId> workers, const HostTransport& hosts);
     Router router(std::span<const DeviceId> workers, const HostTransport& hosts,
                   const PhasedCollective& sums);

@@ -8,7 +8,8 @@
 // 1/(1/connection + share/sum), within a machine 1/(1/memory + share/sum), and all that lead to a
 // rank together no more than its thread adds. Of a double_binary_tree half is added up, each
 // connection's by itself. Of what goes to a parameter server and comes back, a thread of the server
-// for each connection adds up half: what goes there.
+// for each connection adds up half: what goes there; one thread of the worker that stands for its
+// machine adds up what the others hand in.
 #pragma once
 
 #include <compare>

@@ -139,11 +139,12 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, std::span<const kern
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
                                    std::span<const DeviceId> workers, std::int64_t at_once,
-                                   const HostTransport* hosts, std::string_view job) {
+                                   const HostTransport* hosts, std::string_view job,
+                                   const PhasedCollective& sums) {
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
     const bool jitters = hosts != nullptr && hosts->jitter > Duration{};
     const Router router =
-        hosts != nullptr ? network.router(workers, *hosts) : network.router(workers);
+        hosts != nullptr ? network.router(workers, *hosts, sums) : network.router(workers);
     place(network, phases, router, {at_once, jitters},
           [&] { return graph_of(phases, network.rule().window_chunks); });
     if (jitters) draw_jitter(network, workers, *hosts, job);

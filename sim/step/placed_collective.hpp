@@ -48,10 +48,12 @@ public:
                      std::span<const DeviceId> workers, std::int64_t at_once = 1);
 
     // Any exchange of workers.size() ranks, each of which goes on to its next round when its own
-    // part of this one is over. Through the hosts: of this job.
+    // part of this one is over. Through the hosts: of this job; what `sums`, an all-reduce, sends
+    // of it is added up as there.
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
                      std::span<const DeviceId> workers, std::int64_t at_once = 1,
-                     const HostTransport* hosts = nullptr, std::string_view job = {});
+                     const HostTransport* hosts = nullptr, std::string_view job = {},
+                     const PhasedCollective& sums = {});
 
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
                      std::span<const DeviceId> workers, SentBy sent_by);

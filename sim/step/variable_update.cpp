@@ -70,9 +70,13 @@ std::vector<GradientLane> server_lanes(ClusterNetwork& network, const StepJob& j
         if (!hand_in.edges.empty()) way.phases.push_back(hand_in);
         way.phases.push_back(push);
         way.phases.push_back(reversed(push));
-        if (!hand_in.edges.empty()) way.phases.push_back(reversed(hand_in));
+        PhasedCollective within{name, ranks, {}};  // one worker adds up what its machine hands in
+        if (!hand_in.edges.empty()) {
+            way.phases.push_back(reversed(hand_in));
+            within.phases = {hand_in, reversed(hand_in)};
+        }
         lanes.emplace_back().emplace_back(network, way, ends, 1, job.hosts ? &*job.hosts : nullptr,
-                                          job.name);
+                                          job.name, within);
     }
     return lanes;
 }

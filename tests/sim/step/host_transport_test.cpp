@@ -11,6 +11,7 @@
 #include "sim/step/perfetto_trace.hpp"
 #include "sim/step/placed_collective.hpp"
 #include "sim/step/step_run.hpp"
+#include "sim/step/variable_update.hpp"
 
 namespace ukemi {
 namespace {
@@ -135,6 +136,35 @@ TEST_CASE("host transport: one thread of a rank adds up what all its connections
     // Two at once take twice as long.
     CHECK(ring_seconds(topology, hosts, 2, policies::Collective::star) / whole_s ==
           Approx(30).epsilon(0.01));
+}
+
+// Two machines of four ranks and a server on a third; adding is all that takes time.
+TEST_CASE("host transport: one thread adds up what a machine hands in for its servers", "[step]") {
+    const sim::Topology topology = sim::build_cluster("NC24", 3);
+    sim::StepJob job;
+    job.name = "served";
+    for (const sim::DeviceId worker : topology.workers()) {
+        if (static_cast<std::uint32_t>(topology.device(worker).machine) < 2) {
+            job.workers.push_back(worker);
+        }
+    }
+    job.servers = {
+        topology.devices_of(sim::DeviceKind::cpu, static_cast<sim::MachineId>(2)).front()};
+    job.compute.assign(job.workers.size(), milliseconds(10));
+    job.buckets = {{"all", size}};
+    sim::place_on_servers(job.buckets, 1);
+    job.hosts = sim::HostTransport{};
+    job.hosts->sum = 1e7;
+    job.hosts->memory = 1e12;
+    job.hosts->connection = 1e12;
+    const auto sums = [&](bool by_machine) {
+        job.sums_by_machine = by_machine;
+        const auto result = sim::run_steps(topology, std::span(&job, 1), {}, {});
+        return to_seconds(result.front().steps.front().end - Instant{}) * job.hosts->sum /
+               static_cast<double>(size.raw());
+    };
+    CHECK(sums(true) == Approx(3 + 1).epsilon(0.05));  // three of a machine; there and back
+    CHECK(sums(false) == Approx(1).epsilon(0.05));     // a thread of the server for each
 }
 
 TEST_CASE("host transport: copies come before each message", "[step]") {
