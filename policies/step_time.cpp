@@ -29,17 +29,38 @@ Int128 exchange_in(const TimeBySize& times, std::int32_t workers) {
     return time_for_size(times, workers).raw();
 }
 
-Int128 whole_step(const std::vector<GroupTime>& groups, const std::vector<BatchTime>& compute,
-                  std::int64_t batch, std::int64_t micro_steps, std::int32_t workers) {
-    const auto time_of = [&](std::vector<BatchTime> GroupTime::*times) {
-        return nanoseconds_for_size(groups, workers, [&](const GroupTime& group) {
-            return compute_of(group.*times, batch);
-        });
-    };
-    if (micro_steps == 1 || groups.front().further.empty()) {
-        return time_of(&GroupTime::steps) + (micro_steps - 1) * compute_of(compute, batch);
+// What the workers of a group of this size compute, each of them as much as the slowest.
+struct Computing {
+    Int128 micro_step = 0;
+    Int128 update = 0;
+};
+
+Int128 time_in(const std::vector<GroupTime>& groups, std::vector<BatchTime> GroupTime::*times,
+               std::int64_t batch, std::int32_t workers) {
+    return nanoseconds_for_size(
+        groups, workers, [&](const GroupTime& group) { return compute_of(group.*times, batch); });
+}
+
+// `row`: a StepTime, or what it has of several learners.
+template <class Row>
+Computing computing_in(const std::vector<GroupTime>& groups, const Row& row, std::int64_t batch,
+                       std::int32_t workers) {
+    if (groups.empty() || groups.front().compute.empty()) {
+        return {compute_of(row.compute, batch), row.update.raw()};
     }
-    return time_of(&GroupTime::twice) + (micro_steps - 2) * time_of(&GroupTime::further);
+    return {time_in(groups, &GroupTime::compute, batch, workers),
+            nanoseconds_for_size(groups, workers, [](const GroupTime& group) {
+                return static_cast<Int128>(group.update.raw());
+            })};
+}
+
+Int128 whole_step(const std::vector<GroupTime>& groups, Int128 computed, std::int64_t batch,
+                  std::int64_t micro_steps, std::int32_t workers) {
+    if (micro_steps == 1 || groups.front().further.empty()) {
+        return time_in(groups, &GroupTime::steps, batch, workers) + (micro_steps - 1) * computed;
+    }
+    return time_in(groups, &GroupTime::twice, batch, workers) +
+           (micro_steps - 2) * time_in(groups, &GroupTime::further, batch, workers);
 }
 
 // Alone nothing is sent, unless a machine has several GPUs that do.
@@ -90,8 +111,9 @@ Parts parts_of_learners(const LearnerSteps& row, const Plan& plan, std::int32_t 
         std::max<std::int64_t>(plan.accumulation, (samples - 1) / row.worker_batch_max + 1);
     const std::int64_t batch = (samples - 1) / micro_steps + 1;
     Parts parts;
-    parts.compute = compute_of(row.compute, batch) * micro_steps + row.update.raw();
-    parts.fill(whole_step(row.groups, row.compute, batch, micro_steps, workers));
+    const Computing computing = computing_in(row.groups, row, batch, workers);
+    parts.compute = computing.micro_step * micro_steps + computing.update;
+    parts.fill(whole_step(row.groups, computing.micro_step, batch, micro_steps, workers));
     if (plan.learners_per_gpu > row.learners) {
         for (Int128* part : {&parts.compute, &parts.communication}) {
             *part = *part * plan.learners_per_gpu / row.learners;
@@ -120,7 +142,11 @@ Parts parts_of_any(const StepTime& time, const Plan& plan, std::int32_t workers)
         std::max<std::int64_t>(plan.accumulation, (samples - 1) / fits + 1);
     const std::int64_t batch = (samples - 1) / micro_steps + 1;
     Parts parts;
-    parts.compute = compute_of(time.compute, batch) * micro_steps + time.update.raw();
+    parts.row = codec_of(time, plan, workers);
+    const bool coded = parts.row != nullptr && !parts.row->groups.empty();
+    const std::vector<GroupTime>& groups = coded ? parts.row->groups : time.groups;
+    const Computing computing = computing_in(groups, time, batch, workers);
+    parts.compute = computing.micro_step * micro_steps + computing.update;
     if (side_by_side) {
         const auto last = std::ssize(time.learner_speeds) - 1;
         const auto index = std::min<std::ptrdiff_t>(plan.learners_per_gpu - 1, last);
@@ -129,21 +155,15 @@ Parts parts_of_any(const StepTime& time, const Plan& plan, std::int32_t workers)
     }
     const auto exchange =
         std::ranges::find(time.exchanges, plan.synchronisation, &ExchangeTime::synchronisation);
-    parts.row = codec_of(time, plan, workers);
     parts.encoding = parts.row != nullptr ? time_for_size(parts.row->encoding, workers).raw() : 0;
-    const auto fill = [&](const std::vector<GroupTime>& groups) {
-        parts.fill(whole_step(groups, time.compute, batch, micro_steps, workers));
-    };
-    if (parts.row != nullptr && !parts.row->groups.empty()) {
-        fill(parts.row->groups);
-    } else if (parts.row != nullptr) {
+    if (parts.row != nullptr && !coded) {
         parts.communication = time_for_size(parts.row->synchronisation, workers).raw();
-    } else if (exchange != time.exchanges.end()) {
+    } else if (!coded && exchange != time.exchanges.end()) {
         parts.communication = exchange_in(exchange->times, workers);
-    } else if (time.groups.empty()) {
+    } else if (groups.empty()) {
         parts.communication = exchange_in(time.synchronisation, workers);
     } else {
-        fill(time.groups);
+        parts.fill(whole_step(groups, computing.micro_step, batch, micro_steps, workers));
     }
     return parts;
 }

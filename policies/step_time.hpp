@@ -34,6 +34,11 @@ struct GroupTime {
     // sends, or adds its gradients to others. Both of all groups of a table, or of none.
     std::vector<BatchTime> twice = {};
     std::vector<BatchTime> further = {};
+    // What of each micro-step and once a step is computing in a group of this size, where that is
+    // not what `compute` and `update` beside the table say: more machines may bring slower GPUs,
+    // and divided states have less to update. Of all groups of a table, or of none.
+    std::vector<BatchTime> compute = {};
+    Duration update = {};
 };
 
 // What a codec makes of a step's exchange.

@@ -100,6 +100,10 @@ json group_times_json(const std::vector<policies::GroupTime>& groups) {
     json all = json::array();
     for (const policies::GroupTime& group : groups) {
         all.push_back({{"workers", group.workers}, {"steps", batch_times_json(group.steps)}});
+        if (!group.compute.empty()) {
+            all.back()["compute"] = batch_times_json(group.compute);
+            all.back()["update_ns"] = group.update.raw();
+        }
         if (group.further.empty()) continue;
         all.back()["twice"] = batch_times_json(group.twice);
         all.back()["further"] = batch_times_json(group.further);
@@ -135,7 +139,14 @@ void read_group_times(Fields& fields, std::vector<policies::GroupTime>& groups) 
             group.twice = batch_times_from(parts, "twice");
             group.further = batch_times_from(parts, "further");
         }
+        if (parts.find("compute") != nullptr) {
+            group.compute = batch_times_from(parts, "compute");
+            parts.time("update_ns", group.update, policies::step_part_longest);
+        }
         parts.finish();
+        if (!groups.empty() && group.compute.empty() != groups.front().compute.empty()) {
+            Fields::refuse("compute", "it in all groups or in none");
+        }
         if (!groups.empty() && group.further.empty() != groups.front().further.empty()) {
             Fields::refuse("further", "it in all groups or in none");
         }

@@ -222,23 +222,26 @@ std::vector<policies::CodecTime> codecs_of(ConfigReader& learning, const sim::Re
     return rows;
 }
 
-// What workers compute in each step, and the mean of what they wait for once a period: the others'
-// models, and slow workers.
+// What workers compute in each step, as the slowest in a group of that size does, and the mean of
+// what they wait for once a period: the others' models, and slow workers.
 void wait_once_a_period(std::vector<policies::GroupTime>& groups,
                         const std::vector<policies::BatchTime>& compute, Duration update,
                         std::int64_t period) {
-    const auto shorten = [&](std::vector<policies::BatchTime>& steps, std::int64_t micro_steps,
-                             Duration once) {
-        for (std::size_t i = 0; i < steps.size(); ++i) {
-            Duration& whole = steps[i].time;
-            const Duration computed = std::min(whole, micro_steps * compute[i].time + once);
-            whole = computed + Duration::of((whole - computed).raw() / period);
-        }
-    };
     for (policies::GroupTime& group : groups) {
-        INVARIANT(group.steps.size() == compute.size());
-        shorten(group.steps, 1, update);
-        shorten(group.twice, 2, update);
+        const std::vector<policies::BatchTime>& own =
+            group.compute.empty() ? compute : group.compute;
+        const Duration own_update = group.compute.empty() ? update : group.update;
+        const auto shorten = [&](std::vector<policies::BatchTime>& steps, std::int64_t micro_steps,
+                                 Duration once) {
+            for (std::size_t i = 0; i < steps.size(); ++i) {
+                Duration& whole = steps[i].time;
+                const Duration computed = std::min(whole, micro_steps * own[i].time + once);
+                whole = computed + Duration::of((whole - computed).raw() / period);
+            }
+        };
+        INVARIANT(group.steps.size() == own.size());
+        shorten(group.steps, 1, own_update);
+        shorten(group.twice, 2, own_update);
         shorten(group.further, 1, Duration{});
     }
 }

@@ -22,6 +22,31 @@ std::vector<std::int32_t> machine_counts(std::int32_t most) {
     return counts;
 }
 
+// What the file itself says of its one job, where it cannot be told from what was read.
+struct WrittenJob {
+    std::string place = "/job";  // "/jobs/0" of a list
+    bool says_replicas = false;  // its layout; of others they are what workers there are
+    bool has_machines = false;
+    bool separate_servers = false;
+
+    explicit WrittenJob(const std::filesystem::path& file) {
+        ConfigReader root = ConfigReader::from_file(file);
+        if (root.has("job")) {
+            note(root.object("job"));
+        } else {
+            place = "/jobs/0";
+            note(std::move(root.objects("jobs").front()));
+        }
+    }
+
+private:
+    void note(ConfigReader job) {
+        says_replicas = job.has("layout") && job.object("layout").has("data");
+        has_machines = job.has("machines");
+        separate_servers = job.has("servers") && job.object("servers").flag("separate", false);
+    }
+};
+
 // How many workers each machine holds, if it can be asked for its first machines.
 std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t machines) {
     const auto refuse = [&](std::string_view problem) {
@@ -29,6 +54,17 @@ std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t mac
     };
     if (scenario.jobs.size() != 1) {
         refuse(fmt::format("expected one job, found {}", scenario.jobs.size()));
+    }
+    const WrittenJob written(scenario.file);
+    if (written.has_machines) {
+        refuse(
+            "expected no \"machines\" of the job: it is run on the first machines, as many as "
+            "the replay holds");
+    }
+    if (written.separate_servers) {
+        refuse(
+            "expected no \"servers\" that are \"separate\": machines are the instances of the "
+            "replay, and nothing there pays for others");
     }
     if (scenario.jobs.front().job.workload) refuse("expected a model, not a \"workload\"");
     if (scenario.jobs.front().job.accumulation != 1) {
@@ -85,28 +121,22 @@ bool are_alike(const sim::StepJob& of_one, const sim::StepJob& of_two) {
            of_one.compute == of_two.compute;
 }
 
-// A layout that says of how many replicas it is; of others they are what workers there are.
-bool says_replicas(const std::filesystem::path& file) {
-    ConfigReader root = ConfigReader::from_file(file);
-    if (!root.has("job")) return false;
-    ConfigReader job = root.object("job");
-    return job.has("layout") && job.object("layout").has("data");
-}
-
 std::vector<ConfigOverride> overrides_of(const std::filesystem::path& file, std::int64_t workers,
                                          std::int64_t batch, const StepAsked& asked) {
-    std::vector<ConfigOverride> overrides = {{"/job/workers", fmt::format("{}", workers)},
-                                             {"/job/batch", fmt::format("{}", batch)},
-                                             {"/job/codec", policies::text_of(asked.codec)}};
-    if (says_replicas(file)) overrides.push_back({"/job/layout/data", fmt::format("{}", workers)});
-    if (asked.micro_steps > 1) {
-        overrides.push_back({"/job/accumulation", fmt::format("{}", asked.micro_steps)});
-    }
+    const WrittenJob written(file);
+    std::vector<ConfigOverride> overrides;
+    const auto set = [&](std::string_view key, std::string value) {
+        overrides.push_back({fmt::format("{}/{}", written.place, key), std::move(value)});
+    };
+    set("workers", fmt::format("{}", workers));
+    set("batch", fmt::format("{}", batch));
+    set("codec", policies::text_of(asked.codec));
+    if (written.says_replicas) set("layout/data", fmt::format("{}", workers));
+    if (asked.micro_steps > 1) set("accumulation", fmt::format("{}", asked.micro_steps));
     if (asked.learners.count > 1) {
         const auto sharing = static_cast<std::size_t>(asked.learners.sharing);
-        overrides.push_back({"/job/learners", fmt::format(R"({{"count": {}, "sharing": "{}"}})",
-                                                          asked.learners.count,
-                                                          sim::learner_sharing_names[sharing])});
+        set("learners", fmt::format(R"({{"count": {}, "sharing": "{}"}})", asked.learners.count,
+                                    sim::learner_sharing_names[sharing]));
     }
     return overrides;
 }
@@ -126,21 +156,29 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
             job.longest_update(), scenario.jobs.front().coded, job};
 }
 
+struct SimulatedGroup {
+    policies::GroupTime times;
+    sim::CodedBytes coded;
+};
+
 // Steps of so many machines at each batch of one GPU, which never fall with it.
-policies::GroupTime group_time(const std::filesystem::path& file, std::int32_t count,
-                               std::int32_t gpus, std::span<const std::int64_t> batches,
-                               const StepAsked& asked, std::vector<MeanStep>& steps) {
-    policies::GroupTime group{count, {}};
+SimulatedGroup group_steps(const std::filesystem::path& file, std::int32_t count, std::int32_t gpus,
+                           std::span<const std::int64_t> batches, const StepAsked& asked) {
+    SimulatedGroup all;
+    policies::GroupTime& group = all.times;
+    group.workers = count;
     const std::int64_t workers = static_cast<std::int64_t>(gpus) * count;
     Duration longest;
     Duration longest_twice;
     Duration longest_further;
     bool alike = true;
     for (const std::int64_t batch : batches) {
-        steps.push_back(mean_step(file, workers, batch, asked));
-        const MeanStep& once = steps.back();
+        const MeanStep once = mean_step(file, workers, batch, asked);
+        all.coded = once.coded;
         longest = std::max(longest, once.whole);
         group.steps.push_back({batch * gpus, longest});
+        group.compute.push_back({batch * gpus, once.compute});
+        group.update = once.update;
         StepAsked more = asked;
         more.micro_steps = 2;
         if (batch == batches.front()) {
@@ -159,7 +197,35 @@ policies::GroupTime group_time(const std::filesystem::path& file, std::int32_t c
         group.twice.push_back({batch * gpus, longest_twice});
         group.further.push_back({batch * gpus, longest_further});
     }
-    return group;
+    return all;
+}
+
+// What one machine computes is what all groups do unless they say otherwise.
+void leave_out_the_same(std::vector<policies::GroupTime>& groups,
+                        const std::vector<policies::BatchTime>& compute, Duration update) {
+    const auto is_the_same = [&](const policies::GroupTime& group) {
+        return group.update == update &&
+               std::ranges::equal(group.compute, compute, {}, &policies::BatchTime::time,
+                                  &policies::BatchTime::time);
+    };
+    if (!std::ranges::all_of(groups, is_the_same)) return;
+    for (policies::GroupTime& group : groups) {
+        group.compute.clear();
+        group.update = {};
+    }
+}
+
+// Of 1 to `machines` machines; `row`: a StepTime, or what it has of several learners.
+template <class Row>
+void fill_groups(const std::filesystem::path& file, std::int32_t machines, std::int32_t gpus,
+                 std::span<const std::int64_t> batches, const StepAsked& asked, Row& row) {
+    for (const std::int32_t count : machine_counts(machines)) {
+        row.groups.push_back(group_steps(file, count, gpus, batches, asked).times);
+    }
+    row.compute = row.groups.front().compute;
+    row.update = row.groups.front().update;
+    leave_out_the_same(row.groups, row.compute, row.update);
+    row.worker_batch_max = batches.back() * gpus;
 }
 
 }  // namespace
@@ -179,16 +245,7 @@ policies::StepTime simulated_steps(const std::filesystem::path& file,
     if (const double rate = scenario.jobs.front().job.input.samples_per_second; rate > 0) {
         time.input_of_a_million = seconds(std::min(1e6 / rate, 1e9));
     }
-    for (const std::int32_t count : machine_counts(machines)) {
-        std::vector<MeanStep> steps;
-        time.groups.push_back(group_time(file, count, gpus, batches, {}, steps));
-        if (count > 1) continue;
-        time.update = steps.front().update;
-        for (std::size_t i = 0; i < batches.size(); ++i) {
-            time.compute.push_back({batches[i] * gpus, steps[i].compute});
-        }
-    }
-    time.worker_batch_max = batches.back() * gpus;
+    fill_groups(file, machines, gpus, batches, {}, time);
     return time;
 }
 
@@ -225,17 +282,7 @@ policies::LearnerSteps simulated_learners(const std::filesystem::path& file,
     }
     policies::LearnerSteps row;
     row.learners = learners;
-    const auto fitting = batches.first(fits);
-    for (const std::int32_t count : machine_counts(machines)) {
-        std::vector<MeanStep> steps;
-        row.groups.push_back(group_time(file, count, gpus, fitting, asked, steps));
-        if (count > 1) continue;
-        row.update = steps.front().update;
-        for (std::size_t i = 0; i < fitting.size(); ++i) {
-            row.compute.push_back({fitting[i] * gpus, steps[i].compute});
-        }
-    }
-    row.worker_batch_max = fitting.back() * gpus;
+    fill_groups(file, machines, gpus, batches.first(fits), asked, row);
     return row;
 }
 
@@ -250,12 +297,21 @@ policies::CodecTime simulated_codec(const std::filesystem::path& file,
     row.usual_level = row.level == kernels::level_meant(choice.codec, 0);
     for (const std::int32_t count : machine_counts(machines)) {
         if (count < least) continue;
-        std::vector<MeanStep> steps;
-        row.groups.push_back(group_time(file, count, gpus, batches, {choice}, steps));
-        row.encoding.push_back({count, steps.front().coded.encode + steps.front().coded.decode});
-        if (row.groups.size() > 1) continue;
-        row.bytes = steps.front().coded.message.raw();
+        SimulatedGroup group = group_steps(file, count, gpus, batches, {choice});
+        row.groups.push_back(std::move(group.times));
+        row.encoding.push_back({count, group.coded.encode + group.coded.decode});
+        if (row.groups.size() == 1) row.bytes = group.coded.message.raw();
     }
+    // One machine, which may have no row above, is what StepTime says.
+    std::vector<policies::BatchTime> alone;
+    Duration update;
+    for (const std::int64_t batch : batches) {
+        const StepScenario one = read_step_scenario(file, overrides_of(file, gpus, batch, {}));
+        const sim::StepJob& job = one.jobs.front().job;
+        alone.push_back({batch * gpus, std::ranges::max(job.compute)});
+        update = job.longest_update();
+    }
+    leave_out_the_same(row.groups, alone, update);
     return row;
 }
 

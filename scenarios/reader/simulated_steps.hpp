@@ -26,10 +26,11 @@ Duration mean_of_steps(const sim::JobSteps& result, std::int64_t warm_up);
 // For 1 to `machines` machines (each up to 16, then in steps of an eighth; in between is
 // interpolated). `batches` are those of one GPU, ascending. Of the result, batches are those of one
 // machine with all its GPUs; times are means over the scenario's steps after its warm-up, and never
-// fall with the batch. InputError of the file if it has several jobs, accumulates gradients
-// (which is the Plan's to say), cuts the model, has a codec, validation, events or asynchronous
-// workers, or has too few machines, or not as many GPUs on each; or if a batch does not fit on its
-// GPU.
+// fall with the batch; computing is that of the slowest kind of GPU among so many machines.
+// InputError of the file if it has several jobs, accumulates gradients (which is the Plan's to
+// say), cuts the model, has a codec, validation, events or asynchronous workers, says on which
+// machines the job runs or gives its servers machines of their own, or has too few machines, or
+// not as many GPUs on each; or if a batch does not fit on its GPU.
 policies::StepTime simulated_steps(const std::filesystem::path& file,
                                    std::span<const std::int64_t> batches, std::int32_t machines);
 

@@ -286,6 +286,13 @@ TEST_CASE("profile json: step times by group come back, and must rise", "[plan_j
     CHECK(with_codec.step_time->codecs[0].groups[1].steps[0].time == milliseconds(5));
     CHECK(with_codec.step_time->codecs[0].encoding[1].time == milliseconds(7));
     CHECK(to_json(with_codec) == to_json(profile));
+    time.groups[0].compute = {{8, milliseconds(1)}, {16, milliseconds(2)}};
+    CHECK_THROWS_AS(profile_from(reread(to_json(profile))), std::invalid_argument);  // not of all
+    time.groups[1].compute = {{8, milliseconds(4)}};
+    time.groups[1].update = milliseconds(1);
+    const JobProfile of_kinds = profile_from(reread(to_json(profile)));
+    CHECK(of_kinds.step_time->groups[1].compute.front().time == milliseconds(4));
+    CHECK(of_kinds.step_time->groups[1].update == milliseconds(1));
     std::swap(time.groups[0], time.groups[1]);
     CHECK_THROWS_AS(profile_from(reread(to_json(profile))), std::invalid_argument);
 }

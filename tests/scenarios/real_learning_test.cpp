@@ -239,6 +239,17 @@ TEST_CASE("real learning: of simulated steps a periodic rule waits once a period
                    Catch::Contains("at /learning/synchronisation: " + rule + " does not wait as"));
     }
     const ScratchFolder folder;
+    // Slower GPUs compute longer in each step, and wait for nobody there.
+    steps = write_text(folder / "kinds.json", R"({"name": "kinds", "seed": 1,
+        "cluster": {"zones": [{"machine": "p3.2xlarge", "count": 1},
+                              {"machine": "NC6", "count": 3}]},
+        "job": {"model": "resnet50", "batch": 8, "collective": "ring", "steps": 6}})");
+    const policies::ExchangeView of_kinds = seen(R"("synchronisation": "s_sgd")");
+    const policies::ExchangeView seldom_of_kinds =
+        seen(R"("synchronisation": "local_sgd", "synchronisation_settings": {"period": 5})");
+    CHECK(seldom_of_kinds.compute == of_kinds.compute);
+    CHECK(seldom_of_kinds.communication.raw() == of_kinds.communication.raw() / 5);
+    CHECK(of_kinds.communication.raw() < of_kinds.compute.raw() / 5);
     steps = write_text(folder / "steps.json", R"({"name": "divided", "seed": 1,
         "cluster": {"machine": "p3.2xlarge", "count": 4},
         "job": {"model": "resnet50", "batch": 8, "collective": "ring", "steps": 6,

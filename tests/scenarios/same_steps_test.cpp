@@ -234,6 +234,57 @@ TEST_CASE("same steps: replays wait in every micro-step for what steps wait for 
     }
 }
 
+// One V100 and three K80s, each way round.
+TEST_CASE("same steps: replays on GPUs of several kinds compute at the pace of the slowest",
+          "[same_steps][simulated_steps]") {
+    const ScratchFolder folder;
+    const auto file = folder / "steps.json";
+    const auto [first, last] = GENERATE(std::pair(R"("p3.2xlarge", "count": 1)",  //
+                                                  R"("NC6", "count": 3)"),
+                                        std::pair(R"("NC6", "count": 3)",  //
+                                                  R"("p3.2xlarge", "count": 1)"));
+    std::ofstream(file) << fmt::format(
+        R"({{"name": "kinds", "seed": 1, "cluster": {{"zones": [{{"machine": {}}},
+                                                                {{"machine": {}}}]}},
+             "jobs": [{{"name": "one", "model": "resnet50", "batch": 8, "collective": "ring",
+                        "steps": 3}}]}})",
+        first, last);
+    const std::vector<std::int64_t> batches = {8};
+    policies::StepTime time = scenarios::simulated_steps(file, batches, 4);
+    time.learner_steps = {scenarios::simulated_learners(file, batches, 4, 2)};
+    const policies::CodecChoice choice{policies::Codec::fp16, 0};
+    time.codecs = {scenarios::simulated_codec(file, batches, 4, choice)};
+    for (const std::int32_t machines : {1, 2, 4}) {
+        for (const std::int32_t micro_steps : {1, 2, 5}) {
+            const auto simulated = [&](const char* key, const char* value) {
+                const scenarios::StepScenario scenario = scenarios::read_step_scenario(
+                    file, std::vector<ConfigOverride>{
+                              {"/jobs/0/workers", fmt::format("{}", machines)},
+                              {"/jobs/0/accumulation", fmt::format("{}", micro_steps)},
+                              {key, value}});
+                return step_s(scenario);
+            };
+            policies::Plan plan;
+            plan.batch_per_learner = 8;
+            plan.accumulation = micro_steps;
+            CAPTURE(machines, micro_steps, first);
+            CHECK(to_seconds(policies::step_of(time, plan, machines)) ==
+                  Approx(simulated("/jobs/0/codec", "none")).epsilon(1e-3));
+            const policies::ExchangeView view = policies::exchange_of(time, plan, machines);
+            CHECK(view.communication.raw() < view.compute.raw() / 2);
+            plan.codec = choice.codec;
+            if (machines > 1) {
+                CHECK(to_seconds(policies::step_of(time, plan, machines)) ==
+                      Approx(simulated("/jobs/0/codec", "fp16")).epsilon(1e-3));
+            }
+            plan.codec = policies::Codec::none;
+            plan.learners_per_gpu = 2;
+            CHECK(to_seconds(policies::step_of(time, plan, machines)) ==
+                  Approx(simulated("/jobs/0/learners", "2")).epsilon(1e-3));
+        }
+    }
+}
+
 TEST_CASE("same steps: a machine with several GPUs encodes alone, too",
           "[same_steps][simulated_steps][codec]") {
     const ScratchFolder folder;
