@@ -74,6 +74,7 @@ void read_controlled_job(ConfigReader& section, const JobPauses& pauses,
         return;
     }
     const auto own = std::make_shared<const Scenario>(read_scenario(file, settings));
+    expect_steps_of_single_gpus(section, "scenario", *own);
     const auto list = std::make_shared<const PolicyList>(policies_of(section, *own));
     if (list->needs_oracle()) {
         section.fail("policies", fmt::format("{} asks an oracle, and nobody knows what a "

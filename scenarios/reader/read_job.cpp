@@ -60,6 +60,11 @@ void read_communication(ConfigReader& config, sim::JobSpec& job) {
         }
         return;
     }
+    if (job.profile.step_time && !job.profile.step_time->groups.empty()) {
+        config.fail("communication",
+                    "stands beside \"simulated\" at step_time, whose steps send already: expected "
+                    "one of them");
+    }
     for (const std::string& name : table->keys()) {
         const auto place = std::ranges::find(policies::collective_names(), name);
         if (place == policies::collective_names().end()) {

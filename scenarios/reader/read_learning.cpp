@@ -224,6 +224,7 @@ policies::StepTime read_simulated(ConfigReader& step_time, Scenario& scenario) {
     });
     scenario.step_exchange = fmt::format("{}: {}", given.string(), simulated_exchange(file));
     scenario.steps_in_layout = simulated_in_layout(file);
+    scenario.step_gpus = time.worker_batch_max / batches.back();
     read_simulated_codecs(step_time, time, [&](const policies::CodecChoice& choice) {
         return config.of_file("steps",
                               [&] { return simulated_codec(file, batches, machines, choice); });
@@ -255,9 +256,17 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
     } else {
         time.compute = read_compute(*config);
     }
+    const std::int64_t simulated_most = time.worker_batch_max;
     time.worker_batch_max =
         config->integer("worker_batch_max", 1, batch_most,
                         time.groups.empty() ? batch_most : time.worker_batch_max);
+    if (!time.groups.empty() && time.worker_batch_max > simulated_most) {
+        config->fail("worker_batch_max",
+                     fmt::format("expected at most {}, what a machine has of the largest of "
+                                 "\"batches\" at \"simulated\": nobody knows whether more fit, "
+                                 "found {}",
+                                 simulated_most, time.worker_batch_max));
+    }
     if (config->has("exchange")) {
         time.synchronisation = read_time_table(*config, "exchange", step_longest);
     }
@@ -267,6 +276,15 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
     job.profile.throughput = {{1, {1, policies::step_of(time, job.plan, 1)}}};
     job.profile.step_time = std::move(time);
     return true;
+}
+
+void expect_steps_of_single_gpus(const ConfigReader& section, std::string_view key,
+                                 const Scenario& scenario) {
+    if (scenario.step_gpus == 1) return;
+    section.fail(key,
+                 fmt::format("its \"simulated\" at /job/step_time has machines of {} GPUs, and "
+                             "here each GPU is one: expected steps on machines of one GPU",
+                             scenario.step_gpus));
 }
 
 void read_learning(ConfigReader& root, Scenario& scenario) {

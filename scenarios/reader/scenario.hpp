@@ -81,6 +81,7 @@ struct Scenario {
     MarketSource market;
     std::string step_exchange;        // of simulated step times: what adds up the gradients
     bool steps_in_layout = false;     // whether those steps are of a layout
+    std::int64_t step_gpus = 1;       // of a machine of those steps
     std::optional<Bytes> model_size;  // of what moves with the job
     std::filesystem::path costs;      // a calibration that the job's profile is from, or empty
     bool links_of_costs = false;      // so are the links between its hosts

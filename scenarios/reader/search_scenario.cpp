@@ -50,6 +50,7 @@ sim::TrialJob read_trial(ConfigReader& section, const fs::path& file) {
     sim::TrialJob trial;
     if (explores(section)) return trial;
     if (!job.learning) section.fail("", "needs \"learning\": what a trial learns");
+    expect_steps_of_single_gpus(section, "job", scenario);
     const std::int32_t gpus = job.plan.workers_max;
     const std::int64_t batch = policies::samples_per_step(job.plan, gpus);
     if (policies::samples_per_step(job.plan, 1) != batch) {

@@ -53,6 +53,10 @@ std::optional<sim::TransitionCosts> read_transition_costs(ConfigReader& section,
                                                           std::optional<Bytes> model_size);
 // What the profile says of it, once the cluster is known.
 void expect_transitions(sim::JobSpec& job);
+// Where a GPU is a worker: InputError at this key if those of simulated steps are whole machines of
+// several.
+void expect_steps_of_single_gpus(const ConfigReader& section, std::string_view key,
+                                 const Scenario& scenario);
 // The section "learning", if there is one: what a step is worth. After the job, the cluster and
 // "training".
 void read_learning(ConfigReader& root, Scenario& scenario);

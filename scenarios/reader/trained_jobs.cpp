@@ -7,6 +7,7 @@
 #include "base/plain_text.hpp"
 #include "scenarios/reader/live_costs.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
+#include "scenarios/reader/sections.hpp"
 
 namespace ukemi::scenarios {
 
@@ -22,6 +23,7 @@ double samples_per_s(const sim::JobSpec& job, std::int32_t workers) {
 std::shared_ptr<const Scenario> read_trained(ConfigReader& section,
                                              const std::filesystem::path& file, double time_scale) {
     Scenario scenario = read_scenario(file);
+    expect_steps_of_single_gpus(section, "trains", scenario);
     if (scenario.job.samples_per_epoch == 0) {
         section.fail("trains", "expected a job that has \"samples\", not time as its work");
     }

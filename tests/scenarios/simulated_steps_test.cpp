@@ -158,6 +158,22 @@ TEST_CASE("simulated steps: what they cannot come from is refused", "[simulated_
                Catch::Contains("expected one job, found 2"));
     const std::vector<std::int64_t> large = {16, 4096};
     CHECK_THAT(complaint(steps_scenario, 4, large), Catch::Contains("bytes"));
+    const ScratchFolder folder;
+    const auto of_job = [&](std::string_view keys) {
+        const auto file =
+            write_text(folder / "steps.json", fmt::format(R"({{"name": "refused", "seed": 1,
+                "cluster": {{"machine": "p3.2xlarge", "count": 3}},
+                "jobs": [{{"name": "a", "model": "resnet50", "batch": 16, "steps": 2, {}}}]}})",
+                                                          keys));
+        return complaint(file, 2, batches);
+    };
+    CHECK_THAT(of_job(R"("machines": [0, 2])"),
+               Catch::Contains("expected no \"machines\" of the job"));
+    CHECK_THAT(of_job(R"("variable_update": "parameter_server",
+                         "servers": {"count": 1, "separate": true})"),
+               Catch::Contains("expected no \"servers\" that are \"separate\""));
+    CHECK(of_job(R"("variable_update": "parameter_server", "servers": {"count": 1})") ==
+          "(no complaint)");
 }
 
 TEST_CASE("simulated steps: a scenario says which file and which batches", "[simulated_steps]") {
@@ -189,6 +205,14 @@ TEST_CASE("simulated steps: a scenario says which file and which batches", "[sim
     CHECK_THAT(complaint(R"({"simulated": {"steps": "steps/resnet50_on_p3.json", "batches": [16],
                                            "learners": 2}})"),
                Catch::Contains("/job/batch: expected \"batch_per_worker\" in its place"));
+    CHECK(complaint(R"({"simulated": {"steps": "steps/resnet50_on_p3.json", "batches": [16, 32]},
+                        "worker_batch_max": 32})") == "(no complaint)");
+    CHECK_THAT(complaint(R"({"simulated": {"steps": "steps/resnet50_on_p3.json", "batches": [16]},
+                             "worker_batch_max": 1024})"),
+               Catch::Contains("/job/step_time/worker_batch_max: expected at most 16"));
+    CHECK_THAT(complaint(R"({"simulated": {"steps": "steps/resnet50_on_p3.json", "batches": [16]}},
+                        "communication": {"ring": "20 ms"})"),
+               Catch::Contains("at /job/communication: stands beside \"simulated\""));
     CHECK_THAT(complaint(R"({"simulated": {}, "per_sample": "1 ms"})"),
                Catch::Contains("/job/step_time/per_sample: stands beside \"simulated\""));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/rng.hpp"
@@ -281,6 +282,40 @@ TEST_CASE("controlled jobs: a run is the same again, and logs what was decided",
         CHECK(first.jobs[i].completion == second.jobs[i].completion);
     }
     CHECK(first.decisions == second.decisions);
+}
+
+// A GPU is a machine there: a machine of eight cannot be one.
+TEST_CASE("controlled jobs: simulated steps on machines of several GPUs are refused",
+          "[controlled_jobs]") {
+    const ScratchFolder scratch;
+    const auto write = [&](const char* machine) {
+        std::ofstream(scratch / "steps.json") << fmt::format(
+            R"({{"name": "steps", "seed": 1, "cluster": {{"machine": "{}", "count": 2}},
+                 "job": {{"model": "resnet50", "batch": 8, "collective": "ring", "steps": 2}}}})",
+            machine);
+    };
+    std::ofstream(scratch / "own.json") << R"({"name": "own", "seed": 1,
+        "job": {"samples": 1000, "batch": 64,
+                "step_time": {"simulated": {"steps": "steps.json", "batches": [8]}}},
+        "cluster": {"count_min": 1, "count_max": 2},
+        "market": {"spot_price": "1 USD/h", "on_demand_price": "1 USD/h"},
+        "replay": ["on_demand"]})";
+    const auto read = [&](const char* how) {
+        scenarios::schedule_scenario_from_text(
+            fmt::format(R"({{"name": "jobs", "cluster": {{"machines": 2, "gpus_per_machine": 1}},
+                "jobs": [{{"name": "a", "gpus": 2, {}: "own.json"}}],
+                "schedulers": [{{"name": "fifo"}}]}})",
+                        how),
+            scratch / "jobs.json");
+    };
+    write("p3.16xlarge");
+    CHECK_THROWS_WITH(read(R"("scenario")"),
+                      Catch::Contains("at /jobs/0/scenario: its \"simulated\"") &&
+                          Catch::Contains("machines of 8 GPUs"));
+    CHECK_THROWS_WITH(read(R"("trains")"), Catch::Contains("at /jobs/0/trains: its \"simulated\""));
+    write("p3.2xlarge");
+    CHECK_NOTHROW(read(R"("scenario")"));
+    CHECK_NOTHROW(read(R"("trains")"));
 }
 
 }  // namespace ukemi
