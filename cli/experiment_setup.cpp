@@ -10,6 +10,7 @@
 #include "analysis/result_doubts.hpp"
 #include "base/plain_text.hpp"
 #include "cli/progress_line.hpp"
+#include "records/varied_columns.hpp"
 
 namespace ukemi::cli {
 
@@ -58,11 +59,30 @@ void print_step_exchange(const scenarios::Scenario& scenario) {
     fmt::print("simulated steps: {}\n", one_line(scenario.step_exchange));
 }
 
+namespace {
+
+// Of each variant, where they differ.
+void print_step_exchanges(const analysis::PreparedRuns& runs) {
+    const std::string& first = runs.cases.front().scenario->step_exchange;
+    const bool alike = std::ranges::all_of(runs.cases, [&](const scenarios::ExperimentCase& one) {
+        return one.scenario->step_exchange == first;
+    });
+    if (alike) return print_step_exchange(*runs.cases.front().scenario);
+    for (const scenarios::ExperimentCase& one : runs.cases) {
+        if (one.scenario->step_exchange.empty()) continue;
+        const std::string variant = records::variant_label(one.scenario->varied);
+        fmt::print("{}: ", one_line(variant));
+        print_step_exchange(*one.scenario);
+    }
+}
+
+}  // namespace
+
 void print_notes(const analysis::PreparedRuns& runs, std::span<const records::RunResult> results) {
     const scenarios::ExperimentSetup& setup = runs.setup;
     const scenarios::Scenario& scenario = *runs.inputs.scenario;
     print_windows(setup.starts, results);
-    print_step_exchange(scenario);
+    print_step_exchanges(runs);
     // A file of 0 and 1 gives no hint when it is read the wrong way round.
     if (!setup.traces.empty() && scenario.market.polarity != traces::Polarity::as_documented) {
         const bool available = scenario.market.polarity == traces::Polarity::one_is_available;

@@ -271,4 +271,33 @@ TEST_CASE("results of variants without a market run again as they were", "[cli][
     CHECK_THAT(refused.err, Catch::Contains("is of an older ukemi"));
 }
 
+TEST_CASE("ukemi replay --vary: what adds up the gradients is said of each variant",
+          "[cli][vary]") {
+    const ScratchFolder scratch;
+    const fs::path folder = scratch.path();
+    for (const std::string collective : {"ring", "star"}) {
+        write_file(folder / (collective + ".json"), fmt::format(R"({{"name": "steps", "seed": 1,
+                       "cluster": {{"machine": "p3.2xlarge", "count": 2}},
+                       "job": {{"model": "resnet50", "batch": 8, "steps": 2,
+                                "collective": "{}"}}}})",
+                                                                collective));
+    }
+    write_file(folder / "job.json", R"({"name": "job", "seed": 1,
+        "job": {"samples": 1000, "batch": 16,
+                "step_time": {"simulated": {"steps": "ring.json", "batches": [8]}}},
+        "cluster": {"count": 2}, "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+        "replay": ["on_demand"]})");
+    const std::string steps = "/job/step_time/simulated/steps=";
+    const auto said = [&](const std::string& values) {
+        const Ran ran =
+            run_ukemi(folder, {"replay", "job.json", "--no-files", "--vary", steps + values});
+        INFO(ran.err);
+        REQUIRE(ran.code == 0);
+        return ran.out;
+    };
+    const std::string both = said("ring.json,star.json");
+    CHECK_THAT(both, Catch::Contains(steps + "ring.json: simulated steps: ring.json: ring\n"));
+    CHECK_THAT(both, Catch::Contains(steps + "star.json: simulated steps: star.json: star\n"));
+}
+
 }  // namespace ukemi
