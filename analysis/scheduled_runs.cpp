@@ -13,6 +13,7 @@
 #include "base/first_failure.hpp"
 #include "base/plain_text.hpp"
 #include "records/varied_columns.hpp"
+#include "sim/jobs/controlled_work.hpp"
 
 namespace ukemi::analysis {
 
@@ -214,6 +215,7 @@ std::vector<ScheduledRun> run_summed_schedules(
 std::vector<std::string> doubts_about(std::span<const ScheduledRun> runs) {
     std::vector<std::string> lines;
     std::set<std::string_view> blind;  // said once
+    std::set<std::string> refusals;    // the same
     for (const ScheduledRun& run : runs) {
         const auto of_all = [&](std::int64_t jobs, std::string_view what) {
             std::string of = fmt::format("{}, seed {}", run.scheduler, run.seed);
@@ -228,6 +230,13 @@ std::vector<std::string> doubts_about(std::span<const ScheduledRun> runs) {
         if (run.out_of_budget > 0) {
             of_all(run.out_of_budget,
                    "were stopped with their budgets spent, and are in no mean of times");
+        }
+        for (const ControlledLeft& job : run.controlled) {
+            if (job.outcome->result.refused == 0) continue;
+            std::string line = one_line(
+                fmt::format("{}: {}: decides what is refused and changes nothing: {}", job.name,
+                            job.outcome->policies, job.outcome->result.first_refusal));
+            if (refusals.insert(line).second) lines.push_back(std::move(line));
         }
         const auto* const entry = schedulers::find_scheduler(run.scheduler);
         if (!run.says_priorities || entry->weighs_priorities || !blind.insert(entry->name).second) {

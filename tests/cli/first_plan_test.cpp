@@ -52,4 +52,24 @@ TEST_CASE("ukemi: a first Plan that cannot be is refused by all commands alike",
     CHECK(good.code == 0);
 }
 
+TEST_CASE("ukemi schedule: a job's policy whose decisions are refused is warned of", "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "own.json", R"({"name": "own", "seed": 1,
+        "job": {"samples": 100000, "batch": 8, "step_time": {"per_sample": "10 ms",
+            "exchange": {"2": "20 ms"}, "codecs": [{"codec": "fp16", "exchange": {"2": "10 ms"}}]}},
+        "cluster": {"count": 2}, "market": {"spot_price": "1 USD/h", "on_demand_price": "1 USD/h"},
+        "replay": ["on_demand"]})");
+    write_file(scratch.path() / "jobs.json", R"({"name": "jobs",
+        "cluster": {"machines": 2, "gpus_per_machine": 1},
+        "jobs": [{"name": "coded", "scenario": "own.json",
+                  "policies": "spot_only+adaptive_codec:options=qsgd"}],
+        "schedulers": [{"name": "fifo"}, {"name": "srtf"}]})");
+    const Ran ran = run_ukemi(scratch.path(), {"schedule", "jobs.json", "--json"});
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.err,
+               Catch::Contains("coded: spot_only+adaptive_codec:options=qsgd: decides what "
+                               "is refused and changes nothing: codec qsgd"));
+    CHECK(ran.err.find("decides") == ran.err.rfind("decides"));  // once, whatever the scheduler
+}
+
 }  // namespace ukemi
