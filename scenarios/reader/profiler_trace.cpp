@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/input_error.hpp"
@@ -33,12 +34,19 @@ struct Stretch {
 
 struct BackwardFunction {
     double begin_us = 0;
+    double end_us = 0;
     std::uint32_t name = 0;  // of those that are there, by number
 };
 
 struct ReadyGradient {
     double at_us = 0;
     std::int64_t elements = 0;
+};
+
+// Of a trace, or of a step in it; both as they come.
+struct BackwardEvents {
+    std::span<const BackwardFunction> backward;
+    std::span<const ReadyGradient> gradients;
 };
 
 // What a device did, and when the host launched it; the time by which all launched so far is done.
@@ -70,6 +78,15 @@ public:
     double done_at(double host_us) const {
         const auto after = std::ranges::upper_bound(work_, host_us, {}, &LaunchedWork::launched_us);
         return after == work_.begin() ? host_us : (after - 1)->done.end_us;
+    }
+    // Passes over the same parameters begin with the same function, and each has the same
+    // gradients, whatever their order. `with_forward`: and between two of them an operation begins
+    // that is in no function of a backward pass, as layers of one size have none.
+    std::size_t passes_of(const BackwardEvents& of, bool with_forward) const {
+        for (std::size_t passes = of.gradients.size(); passes > 1; --passes) {
+            if (is_made_of(passes, of, with_forward)) return passes;
+        }
+        return 1;
     }
     bool has_device() const { return !work_.empty(); }
     std::optional<double> first_work(const Stretch& step) const {
@@ -153,8 +170,10 @@ private:
             gradients.push_back({stretch.end_us, elements_of(event, index)});
         } else if (name.starts_with(backward_prefix)) {
             const auto number = static_cast<std::uint32_t>(names_.size());
-            backward.push_back(
-                {begin, names_.try_emplace(std::string(name), number).first->second});
+            backward.push_back({begin, stretch.end_us,
+                                names_.try_emplace(std::string(name), number).first->second});
+        } else if (kind == "cpu_op") {
+            operations_us_.push_back(begin);
         }
         if (kind != "Trace" && !name.starts_with(step_prefix)) {
             all_.begin_us = std::min(all_.begin_us, stretch.begin_us);
@@ -168,8 +187,15 @@ private:
         }
         std::ranges::stable_sort(backward, {}, &BackwardFunction::begin_us);
         std::ranges::stable_sort(gradients, {}, &ReadyGradient::at_us);
+        std::ranges::sort(operations_us_);
         if (steps.empty()) {
-            expect_one_pass();
+            const std::size_t passes = passes_of({backward, gradients}, false);
+            if (passes > 1) {
+                fail("", fmt::format("expected a backward pass a step, found {} of the same {} "
+                                     "gradients without \"{}\" marks: call prof.step() after "
+                                     "each step",
+                                     passes, gradients.size() / passes, step_prefix));
+            }
             steps.push_back(all_);
         }
         std::ranges::sort(steps, {}, &Stretch::begin_us);
@@ -184,34 +210,30 @@ private:
         }
     }
 
-    // Of a trace without steps: passes over the same parameters begin with the same function, and
-    // each has the same gradients, whatever their order.
-    void expect_one_pass() const {
-        for (std::size_t passes = gradients.size(); passes > 1; --passes) {
-            if (!is_made_of(passes)) continue;
-            fail("",
-                 fmt::format("expected a backward pass a step, found {} of the same {} gradients "
-                             "without \"{}\" marks: call prof.step() after each step",
-                             passes, gradients.size() / passes, step_prefix));
-        }
-    }
-    bool is_made_of(std::size_t passes) const {
-        if (gradients.size() % passes != 0 || backward.empty()) return false;
-        const std::size_t length = gradients.size() / passes;
+    bool is_made_of(std::size_t passes, const BackwardEvents& of, bool with_forward) const {
+        if (of.gradients.size() % passes != 0 || of.backward.empty()) return false;
+        const std::size_t length = of.gradients.size() / passes;
         const auto sizes_from = [&](std::size_t first) {
             std::vector<std::int64_t> sizes;
-            for (std::size_t i = first; i < first + length; ++i) {
-                sizes.push_back(gradients[i].elements);
+            for (const ReadyGradient& one : of.gradients.subspan(first, length)) {
+                sizes.push_back(one.elements);
             }
             std::ranges::sort(sizes);
             return sizes;
         };
         const std::vector<std::int64_t> sizes = sizes_from(0);
-        for (std::size_t first = length; first < gradients.size(); first += length) {
-            const auto next = std::ranges::lower_bound(backward, gradients[first - 1].at_us, {},
-                                                       &BackwardFunction::begin_us);
-            const bool begins_anew = next != backward.end() && next->name == backward.front().name;
+        for (std::size_t first = length; first < of.gradients.size(); first += length) {
+            const double ready_us = of.gradients[first - 1].at_us;
+            const auto next =
+                std::ranges::lower_bound(of.backward, ready_us, {}, &BackwardFunction::begin_us);
+            const bool begins_anew =
+                next != of.backward.end() && next->name == of.backward.front().name;
             if (!begins_anew || sizes_from(first) != sizes) return false;
+            if (!with_forward) continue;
+            const double over_us =
+                next == of.backward.begin() ? ready_us : std::max(ready_us, (next - 1)->end_us);
+            const auto forward = std::ranges::lower_bound(operations_us_, over_us);
+            if (forward == operations_us_.end() || *forward >= next->begin_us) return false;
         }
         return true;
     }
@@ -220,6 +242,7 @@ private:
     std::map<std::string, std::uint32_t> names_;  // of functions of backward passes
     std::map<std::int64_t, Stretch> done_by_id_;
     std::map<std::int64_t, double> launched_by_id_;
+    std::vector<double> operations_us_;  // when those begin that are of no backward pass, or in it
     std::vector<LaunchedWork> work_;  // as it was launched; ends never before those of earlier ones
     Stretch all_{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
 };
@@ -234,15 +257,22 @@ struct TracedSteps {
 
 void add_step(const ProfilerEvents& events, const Stretch& step, std::optional<double> last_end,
               TracedSteps& times) {
-    const auto inside = [&](double at) { return at >= step.begin_us && at <= step.end_us; };
-    const auto backward =
-        std::ranges::find_if(events.backward, inside, &BackwardFunction::begin_us);
-    std::vector<ReadyGradient> gradients;
-    std::ranges::copy_if(events.gradients, std::back_inserter(gradients),
-                         [&](const ReadyGradient& one) { return inside(one.at_us); });
+    const auto inside = [&](const auto& all, auto at) {
+        const auto begin = std::ranges::lower_bound(all, step.begin_us, {}, at);
+        return std::span(begin, std::ranges::upper_bound(begin, all.end(), step.end_us, {}, at));
+    };
+    const std::span backward = inside(events.backward, &BackwardFunction::begin_us);
+    const std::span gradients = inside(events.gradients, &ReadyGradient::at_us);
     if (gradients.empty()) return;  // a step that does not train
-    if (backward == events.backward.end()) {
+    if (backward.empty()) {
         events.fail("", "expected functions of a backward pass in each step");
+    }
+    const std::size_t passes = events.passes_of({backward, gradients}, true);
+    if (passes > 1) {
+        events.fail("", fmt::format("expected a backward pass a step, found {} of the same {} "
+                                    "gradients in one \"{}\": record steps that do not "
+                                    "accumulate gradients",
+                                    passes, gradients.size() / passes, step_prefix));
     }
     std::vector<std::int64_t> elements;
     for (const ReadyGradient& one : gradients) elements.push_back(one.elements);
@@ -257,7 +287,7 @@ void add_step(const ProfilerEvents& events, const Stretch& step, std::optional<d
         whole.begin_us = last_end.value_or(events.first_work(step).value_or(step.begin_us));
         whole.end_us = std::max(events.done_at(step.end_us), whole.begin_us);
     }
-    const double begin = events.done_at(backward->begin_us);
+    const double begin = events.done_at(backward.front().begin_us);
     const double length = events.done_at(gradients.back().at_us) - begin;
     const double total = whole.end_us - whole.begin_us;
     if (!(length > 0) || !(total >= length)) {

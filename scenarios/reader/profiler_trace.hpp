@@ -2,7 +2,8 @@
 //
 // The Chrome trace JSON that `torch.profiler.profile(record_shapes=True)` exports (Kineto's: an
 // object with "traceEvents"; times in microseconds). Of its events count: "ProfilerStep#N" (a step;
-// none: the whole trace is one, and refused if the same gradients come in several backward passes),
+// none: the whole trace is one; refused if the same gradients come in several backward passes, as
+// where they are accumulated),
 // "autograd::engine::evaluate_function: …" (the first begins the backward pass),
 // "torch::autograd::AccumulateGrad" with its "Input Dims" (a gradient is ready), and where a device
 // computes, its kernels and copies with the calls that launched them ("correlation"): something is

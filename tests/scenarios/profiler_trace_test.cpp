@@ -147,10 +147,20 @@ TEST_CASE("profiler trace: passes without marks, equal layers, and passes within
         event("autograd::engine::evaluate_function: MseLossBackward0", 10, 1, "cpu_op") +
         layer(20) + layer(30) + layer(40);
     CHECK(parse_profiler_trace(trace_of(layers), "t.json").gradients.size() == 3);
-    // Of a marked step, all gradients count.
-    const std::string twice =
-        event("ProfilerStep#1", 0, 100, "user_annotation") + layer(20) + layer(60);
-    CHECK(parse_profiler_trace(trace_of(twice), "t.json").gradients.size() == 2);
+    // Of a marked step, too, if nothing goes forward between them.
+    const std::string mark = event("ProfilerStep#1", 0, 100, "user_annotation");
+    const auto two = [&](const std::string& between) {
+        return parse_profiler_trace(trace_of(mark + layer(20) + between + layer(60)), "t.json");
+    };
+    CHECK(two("").gradients.size() == 2);
+    const auto wrapped = [](double at_us, double length_us) {
+        return event("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", at_us,
+                     length_us, "cpu_op");
+    };
+    CHECK(two(wrapped(28, 20) + event("aten::detach", 40, 2, "cpu_op")).gradients.size() == 2);
+    CHECK_THROWS_WITH(two(wrapped(28, 2) + event("aten::linear", 40, 9, "cpu_op")),
+                      "t.json: expected a backward pass a step, found 2 of the same 1 gradients in "
+                      "one \"ProfilerStep#\": record steps that do not accumulate gradients");
 }
 
 TEST_CASE("profiler trace: a recorded one is a model of steps", "[scenario][profiler]") {
