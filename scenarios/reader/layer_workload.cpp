@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,12 +33,13 @@ struct LoopKind {
     bool weights_first = false;  // are computed before gradients of inputs, which the first layer
                                  // then has none of
 };
+constexpr std::string_view recomputing_loop = "HYBRID_TRANSFORMER_FWD_IN_BCKWD";
 constexpr std::array<LoopKind, 7> loops = {{
     {"DATA", LoopGroups::all_ranks, false, true, true},
     {"MODEL", LoopGroups::all_ranks, true, false},
     {"HYBRID_DATA_MODEL", LoopGroups::tensor_first},
     {"HYBRID_MODEL_DATA", LoopGroups::replicas_first},
-    {"HYBRID_TRANSFORMER_FWD_IN_BCKWD"},
+    {recomputing_loop},
     {"HYBRID_TRANSFORMER"},
     {"MICRO", LoopGroups::all_ranks, false, true},
 }};
@@ -119,11 +122,19 @@ struct TextLayer {
     std::int64_t update_ns = 0;
 };
 
+// Before the backward pass of `before`, the layers from `from` up to it go forward again.
+struct RunAgain {
+    std::int64_t from = 0;
+    std::int64_t before = 0;
+};
+
 struct Degrees {
     LoopKind loop;
     std::int64_t ranks = 1;
     std::int64_t tensor = 1;
     std::int64_t expert = 1;
+    bool of_simai = false;  // whose all-gathers say the gathered buffer, and not a rank's part
+    std::vector<RunAgain> again = {};
 
     std::int64_t replicas() const { return ranks / tensor; }
     bool all_together() const { return loop.groups == LoopGroups::all_ranks; }
@@ -185,8 +196,131 @@ std::int64_t tensor_of(LayerText& text, std::size_t end, const Degrees& degrees,
     return groups == LoopGroups::tensor_first ? first_dimension : degrees.ranks / first_dimension;
 }
 
-// Degrees are looked at when all have been read: they may stand in any order.
-Degrees read_first_line(LayerText& text, std::int64_t ranks, std::int64_t first_dimension) {
+// Words of a first line that SimAI has added to ASTRA-sim's; the last five say nothing of a step.
+constexpr std::array<std::string_view, 8> words_of_simai = {
+    "ep:", "all_gpus:", "pp:", "vpp:", "ga:", "mode:", "pp_comm:", "pp_comm"};
+
+// What stands behind the name of the loop. Degrees are looked at when all have been read: they may
+// stand in any order.
+class FirstLine {
+public:
+    FirstLine(LayerText& text, Degrees& degrees) : text_(text), degrees_(degrees) {
+        Word key = text_.word(true);
+        for (; !key.text.empty(); key = text_.word(true)) take(key);
+        end_ = key.at;
+    }
+
+    void set_degrees(std::int64_t first_dimension) {
+        degrees_.tensor =
+            tensor_ ? divisor(*tensor_, degrees_.ranks, fmt::format("{} ranks", degrees_.ranks))
+                    : tensor_of(text_, end_, degrees_, first_dimension);
+        if (!expert_) return;
+        const std::int64_t replicas = degrees_.replicas();
+        degrees_.expert = divisor(*expert_, replicas,
+                                  fmt::format("{} replicas ({} ranks by tensor groups of {})",
+                                              replicas, degrees_.ranks, degrees_.tensor));
+    }
+
+    // ASTRA-sim goes back to the nearest checkpoint, the layer's own included, and forward to the
+    // next layer that has it do so: where that is another one, it leaves layers out or does not
+    // end.
+    void set_again(std::int64_t layers) {
+        for (const auto* const list : {&checkpoints_, &initiates_}) {
+            for (const Said& said : *list) {
+                if (said.value < layers) continue;
+                text_.fail(said.key.at, fmt::format("one of layers 0 to {}", layers - 1),
+                           said.key.text);
+            }
+        }
+        for (const Said& said : initiates_) {
+            RunAgain again{-1, said.value};
+            for (const Said& kept : checkpoints_) {
+                if (kept.value <= again.before) again.from = std::max(again.from, kept.value);
+            }
+            const bool ends = std::ranges::none_of(initiates_, [&](const Said& other) {
+                return other.value > again.from && other.value < again.before;
+            });
+            if (again.from < 0 || again.from == again.before || !ends) {
+                text_.fail(said.key.at,
+                           "a layer behind a checkpoint, with no other that initiates between them",
+                           said.key.text);
+            }
+            degrees_.again.push_back(again);
+        }
+    }
+
+private:
+    struct Said {
+        Word key;
+        std::int64_t value = 0;
+    };
+
+    void take(const Word& key) {
+        if (key.text == "checkpoints:" || key.text == "checkpoint_initiates:") {
+            return read_layers(key, key.text == "checkpoints:" ? checkpoints_ : initiates_);
+        }
+        const bool is_simai = std::ranges::find(words_of_simai, key.text) != words_of_simai.end();
+        if (!is_simai && key.text != "model_parallel_NPU_group:") {
+            text_.fail(key.at,
+                       fmt::format("model_parallel_NPU_group:, checkpoints:, "
+                                   "checkpoint_initiates:, {} or the end of the line",
+                                   fmt::join(words_of_simai, ", ")),
+                       key.text);
+        }
+        degrees_.of_simai = degrees_.of_simai || is_simai;
+        const std::int64_t value = text_.number(key.text, 0, largest_bytes);
+        if (key.text == "model_parallel_NPU_group:") {
+            tensor_ = {key, value};
+        } else if (key.text == "ep:") {
+            expert_ = {key, value};
+        } else if (key.text == "pp:" && value != 1) {
+            text_.fail(key.at, "pp: 1, since pipelines are not played", fmt::format("{}", value));
+        } else if (key.text == "all_gpus:" && value != degrees_.ranks) {
+            text_.fail(key.at,
+                       fmt::format("as many ranks as the job has workers, {}", degrees_.ranks),
+                       fmt::format("{}", value));
+        }
+    }
+
+    // A count, then so many numbers of layers.
+    void read_layers(const Word& key, std::vector<Said>& layers) {
+        const std::int64_t count =
+            text_.number(fmt::format("how many layers follow {}", key.text), 0, layers_max);
+        if (count > 0 && degrees_.loop.name != recomputing_loop) {
+            text_.fail(key.at,
+                       fmt::format("{} 0, since {} runs nothing forward again", key.text,
+                                   degrees_.loop.name),
+                       fmt::format("{}", count));
+        }
+        for (std::int64_t i = 0; i < count; ++i) {
+            const Word layer = text_.word(true);
+            const auto value = parse_whole(layer.text, DecimalGrammar::relaxed);
+            if (!value || *value < 0) {
+                text_.fail(layer.at, fmt::format("{} layers by number in {}", count, key.text),
+                           layer.text);
+            }
+            layers.push_back({layer, *value});
+        }
+    }
+
+    std::int64_t divisor(const Said& said, std::int64_t whole, const std::string& what) const {
+        if (said.value >= 1 && whole % said.value == 0) return said.value;
+        text_.fail(said.key.at, fmt::format("{} to divide {}", said.key.text, what),
+                   fmt::format("{}", said.value));
+    }
+
+    LayerText& text_;
+    Degrees& degrees_;
+    std::optional<Said> tensor_;
+    std::optional<Said> expert_;
+    std::vector<Said> checkpoints_;
+    std::vector<Said> initiates_;
+    std::size_t end_ = 0;
+};
+
+// And the number of layers below it.
+std::pair<Degrees, std::int64_t> read_head(LayerText& text, std::int64_t ranks,
+                                           std::int64_t first_dimension) {
     const Word loop = text.word();
     const LoopKind* const kind = loop_named(loop.text);
     if (kind == nullptr) {
@@ -195,40 +329,11 @@ Degrees read_first_line(LayerText& text, std::int64_t ranks, std::int64_t first_
         text.fail(loop.at, fmt::format("one of {}", fmt::join(names, ", ")), loop.text);
     }
     Degrees degrees{*kind, ranks};
-    struct Said {
-        Word key;
-        std::int64_t value = 0;
-    };
-    std::optional<Said> tensor;
-    std::optional<Said> expert;
-    Word key = text.word(true);
-    for (; !key.text.empty(); key = text.word(true)) {
-        const std::int64_t value = text.number(key.text, 0, largest_bytes);
-        if (key.text == "model_parallel_NPU_group:") {
-            tensor = {key, value};
-        } else if (key.text == "ep:") {
-            expert = {key, value};
-        } else if (key.text == "pp:" && value != 1) {
-            text.fail(key.at, "pp: 1, since pipelines are not played", fmt::format("{}", value));
-        } else if (key.text == "all_gpus:" && value != ranks) {
-            text.fail(key.at, fmt::format("as many ranks as the job has workers, {}", ranks),
-                      fmt::format("{}", value));
-        }
-    }
-    const auto divides = [&](const Said& said, std::int64_t whole, const std::string& what) {
-        if (said.value >= 1 && whole % said.value == 0) return said.value;
-        text.fail(said.key.at, fmt::format("{} to divide {}", said.key.text, what),
-                  fmt::format("{}", said.value));
-    };
-    degrees.tensor = tensor ? divides(*tensor, ranks, fmt::format("{} ranks", ranks))
-                            : tensor_of(text, key.at, degrees, first_dimension);
-    if (expert) {
-        const std::int64_t replicas = degrees.replicas();
-        degrees.expert = divides(*expert, replicas,
-                                 fmt::format("{} replicas ({} ranks by tensor groups of {})",
-                                             replicas, ranks, degrees.tensor));
-    }
-    return degrees;
+    FirstLine line(text, degrees);
+    line.set_degrees(first_dimension);
+    const std::int64_t count = text.number("the number of layers", 1, layers_max);
+    line.set_again(count);
+    return {std::move(degrees), count};
 }
 
 // Ranks go tensor first, then expert, then the rest; or the replicas first.
@@ -256,7 +361,8 @@ public:
         : sizes_{degrees.ranks, degrees.tensor, degrees.replicas(), degrees.expert,
                  degrees.replicas() / degrees.expert},
           waits_for_inputs_(degrees.loop.groups == LoopGroups::by_first_line),
-          weights_first_(degrees.loop.weights_first) {}
+          weights_first_(degrees.loop.weights_first),
+          gathers_whole_(degrees.of_simai) {}
 
     void forward(const TextLayer& layer) {
         compute(layer.name, layer.passes[0].time_ns);
@@ -306,8 +412,8 @@ private:
         node.kind = sim::WorkKind::collective;
         node.exchange = *pass.exchange;
         node.family = pass.family;
-        const bool parts = node.exchange == ExchangeKind::all_gather ||
-                           node.exchange == ExchangeKind::reduce_scatter;
+        const bool parts = node.exchange == ExchangeKind::reduce_scatter ||
+                           (node.exchange == ExchangeKind::all_gather && gathers_whole_);
         node.bytes = bytes(parts ? pass.bytes / sizes_[pass.family] : pass.bytes);
         add(std::move(node));
     }
@@ -324,6 +430,7 @@ private:
     std::array<std::int64_t, 5> sizes_;  // of groups, by family
     bool waits_for_inputs_;              // before it computes the gradients of weights
     bool weights_first_;
+    bool gathers_whole_;               // bytes of an all-gather are of what it ends with
     std::vector<std::uint32_t> last_;  // what the next node waits for
 };
 
@@ -335,7 +442,16 @@ std::vector<sim::WorkNode> program_of(const Degrees& degrees,
         return std::move(program.nodes);
     }
     for (const TextLayer& layer : layers) program.forward(layer);
-    for (std::size_t i = layers.size(); i-- > 0;) program.backward(layers[i], i == 0);
+    std::map<std::size_t, std::size_t> again;  // by the layer before whose backward pass it is
+    for (const RunAgain& one : degrees.again) {
+        again.emplace(static_cast<std::size_t>(one.before), static_cast<std::size_t>(one.from));
+    }
+    for (std::size_t i = layers.size(); i-- > 0;) {
+        if (const auto run = again.find(i); run != again.end()) {
+            for (std::size_t k = run->second; k < i; ++k) program.forward(layers[k]);
+        }
+        program.backward(layers[i], i == 0);
+    }
     return std::move(program.nodes);
 }
 
@@ -349,8 +465,7 @@ bool is_layer_workload(std::string_view text) {
 sim::Workload parse_layer_workload(std::string_view text, std::string_view file, std::int64_t ranks,
                                    std::int64_t first_dimension) {
     LayerText words(text, file);
-    const Degrees degrees = read_first_line(words, ranks, first_dimension);
-    const std::int64_t count = words.number("the number of layers", 1, layers_max);
+    const auto [degrees, count] = read_head(words, ranks, first_dimension);
     std::vector<TextLayer> layers;
     for (std::int64_t i = 0; i < count; ++i) {
         const Word name = words.word();

@@ -19,8 +19,15 @@
 //                        along all other dimensions
 //   HYBRID_MODEL_DATA    the other way round
 //   HYBRID_TRANSFORMER   the others within groups of model_parallel_NPU_group:, those of weights
-//                        among their replicas; so does HYBRID_TRANSFORMER_FWD_IN_BCKWD
+//                        among their replicas; so does HYBRID_TRANSFORMER_FWD_IN_BCKWD, which has
+//                        `checkpoints: N` layers (counted from 0) behind which activations are
+//                        kept, and `checkpoint_initiates: N` before whose backward pass the layers
+//                        from the nearest checkpoint up to them go forward again
 //   MICRO                collectives of weights alone, and no times
+//
+// Bytes are of the whole buffer; of an all-gather what each rank brings (ASTRA-sim: Ring.cc, and
+// Chakra), and only where the first line has a word of SimAI's (ep:, pp:, vpp:, ga:, all_gpus:,
+// mode:, pp_comm:) the buffer that it ends with (SimAI: MockNcclGroup.cc divides it by the ranks).
 #pragma once
 
 #include <cstdint>
@@ -45,9 +52,10 @@ bool is_layer_workload(std::string_view text);
 // replicas (r mod t), in HYBRID_MODEL_DATA r mod d and r / d with d replicas; names that end in _EP
 // and _DP_EP are of the expert group within the replicas, and of those who hold the same experts.
 // `first_dimension` of the network says the groups where model_parallel_NPU_group: does not; 0: it
-// is not known. Bytes are those of the whole buffer, which an all-gather ends with. InputError with
-// file, line and column: what was expected and found; also for a collective that the loop does not
-// send, degrees that do not divide the ranks, and pipelines (pp above 1), which are not played.
+// is not known. InputError with file, line and column: what was expected and found; also for a
+// collective that the loop does not send, degrees that do not divide the ranks, pipelines (pp above
+// 1), which are not played, unknown words of the first line, and layers to go forward again without
+// a checkpoint before them, or with another that initiates in between.
 sim::Workload parse_layer_workload(std::string_view text, std::string_view file, std::int64_t ranks,
                                    std::int64_t first_dimension = 0);
 

@@ -206,6 +206,62 @@ TEST_CASE("workload: each kind of loop sends among the ranks that it means", "[w
     CHECK(length(ring, 2, "MICRO" + weights, 0) == Approx(2 * fast_s));
 }
 
+TEST_CASE("workload: layers go forward again from a checkpoint, as what they send does",
+          "[workload]") {
+    // Of five layers, forward 1, 2, 4, 8 and 16 ms, and a sum each; nothing back.
+    const auto ring = network("Ring", 2, 50, 500);
+    const double sum_s = 2 * (4e6 / (50.0 * (1 << 30)) + 500e-9);
+    std::string layers = "\n5\n";
+    for (const int time : {1, 2, 4, 8, 16}) {
+        layers += fmt::format("l -1 {}000000 ALLREDUCE 8000000 0 NONE 0 0 NONE 0 0\n", time);
+    }
+    const std::string loop = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2";
+    const auto length = [&](const std::string& line) {
+        return length_s(
+            step_of(ring.topology, scenarios::parse_layer_workload(loop + line + layers, "w", 2)));
+    };
+    CHECK(length(" checkpoints: 0 checkpoint_initiates: 0") == Approx(0.031 + 5 * sum_s));
+    CHECK(length(" checkpoints: 1 1 checkpoint_initiates: 1 3") == Approx(0.037 + 7 * sum_s));
+    CHECK(length(" checkpoint_initiates: 2 4 2 checkpoints: 3 0 3 1") ==
+          Approx(0.031 + 0.002 + 0.008 + 7 * sum_s));
+    const auto refusal = [&](const std::string& line) { return complaint([&] { length(line); }); };
+    const std::string lost =
+        "expected a layer behind a checkpoint, with no other that initiates between them, found ";
+    CHECK(refusal(" checkpoint_initiates: 1 3") == "w:1:85: " + lost + "\"3\"");
+    CHECK(refusal(" checkpoints: 1 3 checkpoint_initiates: 1 3") == "w:1:102: " + lost + "\"3\"");
+    CHECK(refusal(" checkpoints: 1 0 checkpoint_initiates: 2 3 2") == "w:1:102: " + lost + "\"3\"");
+    CHECK(refusal(" checkpoints: 1 5") == "w:1:76: expected one of layers 0 to 4, found \"5\"");
+    CHECK(refusal(" checkpoints: 2 1 ep: 1") ==
+          "w:1:78: expected 2 layers by number in checkpoints:, found \"ep:\"");
+    CHECK_THAT(refusal(" checkpoints: 1 0 3"),
+               Catch::EndsWith("or the end of the line, found \"3\""));
+    CHECK_THAT(refusal(" foo: 3"),
+               Catch::StartsWith("w:1:61: expected model_parallel_NPU_group:, checkpoints:, ") &&
+                   Catch::EndsWith("or the end of the line, found \"foo:\""));
+    CHECK(complaint(
+              [&] { scenarios::parse_layer_workload("DATA checkpoints: 1 0" + layers, "w", 2); }) ==
+          "w:1:6: expected checkpoints: 0, since DATA runs nothing forward again, found "
+          "\"1\"");
+}
+
+TEST_CASE("workload: an all-gather's bytes are what each rank brings, of SimAI what it ends with",
+          "[workload]") {
+    const auto ring = network("Ring", 4, 50, 500);
+    const auto length = [&](const std::string& line, const char* kind) {
+        const std::string text =
+            line + fmt::format("\n1\na -1 0 {} 8000000 0 NONE 0 0 NONE 0 0\n", kind);
+        return length_s(step_of(ring.topology, scenarios::parse_layer_workload(text, "w.txt", 4)));
+    };
+    const double part_s = 2e6 / (50.0 * (1 << 30));
+    const std::string groups = "HYBRID_TRANSFORMER model_parallel_NPU_group: 4";
+    for (const std::string& line : {std::string("MODEL"), groups}) {
+        CHECK(length(line, "ALLGATHER") == Approx(3 * (4 * part_s + 500e-9)));
+        CHECK(length(line, "REDUCESCATTER") == Approx(3 * (part_s + 500e-9)));
+    }
+    CHECK(length(groups + " pp: 1", "ALLGATHER") == Approx(3 * (part_s + 500e-9)));
+    CHECK(length(groups + " pp_comm 0", "REDUCESCATTER") == Approx(3 * (part_s + 500e-9)));
+}
+
 TEST_CASE("workload: sends meet their receives, and ranks that wait for each other are told",
           "[workload]") {
     using scenarios::ChakraType;
