@@ -52,18 +52,26 @@ double factor_of(std::string_view collective, int ranks) {
     return others;
 }
 
-// busbw ÷ algbw of the row with the largest bandwidth, where rounding hurts least; 0 if none has.
-double bandwidth_ratio(const CollectiveTable& table) {
+struct BandwidthRatio {
+    double value = 0;     // busbw ÷ algbw; 0: no row has both
+    double rounding = 0;  // how far off two decimals let it be
+};
+
+// Of the row with the largest bandwidth, where rounding hurts least. algbw is bytes ÷ time, of
+// which more digits are printed.
+BandwidthRatio bandwidth_ratio(const CollectiveTable& table) {
     double best = 0;
-    double ratio = 0;
+    BandwidthRatio ratio;
     for (const CollectiveRow& row : table.rows) {
         for (const auto& half : {row.out_of_place, row.in_place}) {
-            if (!half || half->algbw_gbytes_s <= best || half->busbw_gbytes_s <= 0) continue;
-            best = half->algbw_gbytes_s;
-            ratio = half->busbw_gbytes_s / half->algbw_gbytes_s;
+            if (!half || half->busbw_gbytes_s <= 0 || half->time_us <= 0) continue;
+            const double algbw = static_cast<double>(row.bytes) / half->time_us / 1e3;
+            if (algbw <= best) continue;
+            best = algbw;
+            ratio = {half->busbw_gbytes_s / algbw, 0.005 / algbw};
         }
     }
-    return best >= 1 ? ratio : 0;  // of smaller ones two decimals say too little
+    return best >= 0.1 ? ratio : BandwidthRatio{};  // of smaller ones busbw says too little
 }
 
 // Times are printed with three digits at least, bandwidths with two decimals.
@@ -80,19 +88,21 @@ void finish(CollectiveTable& table, const std::filesystem::path& file,
     if (table.collective.empty()) table.collective = options.collective;
     if (table.collective.empty()) table.collective = collective_in(file.filename().string());
     if (table.ranks == 0) table.ranks = options.ranks;
-    const double ratio = bandwidth_ratio(table);
-    if (table.ranks == 0 && table.collective == "all_reduce" && ratio > 0 && ratio < 1.999) {
+    const auto [ratio, rounding] = bandwidth_ratio(table);
+    if (table.ranks == 0 && table.collective == "all_reduce" && ratio > 0 && ratio < 1.999 &&
+        rounding <= 0.005) {
         table.ranks = static_cast<int>(std::lround(2 / (2 - ratio)));
         table.notes.push_back(fmt::format("{} ranks, by its bandwidths", table.ranks));
     }
     if (table.collective.empty()) {
         const bool is_sum =
-            table.ranks > 1 && std::abs(ratio - factor_of("all_reduce", table.ranks)) < 0.01;
+            table.ranks > 1 &&
+            std::abs(ratio - factor_of("all_reduce", table.ranks)) < 0.01 + rounding;
         table.collective = is_sum ? "all_reduce" : "unknown";
         table.notes.push_back(is_sum ? "an all_reduce, by its bandwidths"
                                      : "nothing says which collective this is");
     } else if (table.ranks > 1 && ratio > 0 && table.collective != "unknown" &&
-               std::abs(ratio - factor_of(table.collective, table.ranks)) > 0.02) {
+               std::abs(ratio - factor_of(table.collective, table.ranks)) > 0.02 + rounding) {
         table.notes.push_back(fmt::format("busbw is {:.3f} algbw, and {:.3f} for {} of {} ranks",
                                           ratio, factor_of(table.collective, table.ranks),
                                           table.collective, table.ranks));

@@ -27,7 +27,7 @@ constexpr std::size_t sockets_max = 64;
 constexpr std::size_t gpus_max = 1024;
 constexpr std::size_t nics_max = 4096;
 
-constexpr std::array<std::string_view, 8> element_names = {"system", "cpu", "pci", "gpu",
+constexpr std::array<std::string_view, 9> element_names = {"system", "cpu", "pci", "pcilink", "gpu",
                                                            "nvlink", "c2c", "nic", "net"};
 
 // By number of the PCI device (pci.ids, vendor 10de).
@@ -173,7 +173,7 @@ private:
             topology_.connect(below, parent, LinkKind::pcie, 1, rate, pcie_other);
         }
         for (const pugi::xml_node child : pci.children()) {
-            const std::string_view name = require(child, {"pci", "gpu", "nic"});
+            const std::string_view name = require(child, {"pci", "gpu", "nic", "pcilink"});
             if (name == "pci") add_pci(child, below, socket);
             if (name == "gpu") add_gpu(child, pci, below, rate, socket);
             if (name == "nic") add_nic(child, below, rate);

@@ -9,8 +9,9 @@
 // 0x0680, all of them one plane) or the GPU's own socket (POWER). Sockets are joined pairwise at
 // the rate of their vendor's machines in machines/tables.hpp. The ports
 // (<net>) of a <nic> are one link of their speeds' sum; NICs slower than the fastest, which NCCL
-// does without, are left out. Elements that
-// NCCL does not write are refused; attributes that are not needed are not looked at.
+// does without, are left out. <pcilink>, by which
+// NCCL notes that switches of Broadcom reach each other, adds nothing to the tree and is left out.
+// Elements that NCCL does not write are refused; attributes that are not needed are not looked at.
 #pragma once
 
 #include <filesystem>

@@ -141,6 +141,24 @@ TEST_CASE("nccl-tests: several tables in one log, with prefixes and other output
     CHECK_THROWS_AS(check_one_machine(tables, "x"), InputError);
 }
 
+TEST_CASE("nccl-tests: a slow all-reduce that is not named is known by its bandwidths",
+          "[nccl_tests]") {
+    const auto named = [](double us, const char* algbw, const char* busbw) {
+        std::string log;
+        for (int rank = 0; rank < 8; ++rank) {
+            log += fmt::format(
+                "#  Rank {0} Group 0 Pid {0} on node-0{0} device 0 [07] Tesla V100\n", rank);
+        }
+        log += "# size count type redop root time algbw busbw #wrong\n";
+        log += fmt::format("67108864 16777216 float sum -1 {} {} {} 0\n", us, algbw, busbw);
+        return read_log(log).at(0).collective;
+    };
+    CHECK(named(83886, "0.80", "1.40") == "all_reduce");
+    CHECK(named(203360, "0.33", "0.58") == "all_reduce");  // 1.758 of bytes / time
+    CHECK(named(83886, "0.80", "0.70") == "unknown");      // seven eighths
+    CHECK(named(8388600, "0.01", "0.01") == "unknown");
+}
+
 TEST_CASE("nccl-tests: the JSON of -J", "[nccl_tests]") {
     const auto tables =
         read_log(R"({"version":2,"args":[".\/build\/all_reduce_perf","-J"],"env":["A=1"],

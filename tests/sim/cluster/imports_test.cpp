@@ -82,6 +82,16 @@ TEST_CASE("imports: ports of a card are one NIC, and slow NICs are left out", "[
     CHECK(sim::parse_nccl_topology(mixed, "m.xml").devices_of(sim::DeviceKind::nic).size() == 3);
 }
 
+TEST_CASE("imports: what switches of Broadcom note of each other is left out", "[imports]") {
+    std::string text = dgx1_xml();
+    const std::size_t bridge = text.find('\n', text.find("class=\"0x060400\""));
+    text.insert(bridge, "<pcilink target=\"0000:01:00.0\"/>");
+    const sim::Topology with = sim::parse_nccl_topology(text, "dump.xml");
+    const sim::Topology without = sim::parse_nccl_topology(dgx1_xml(), "dump.xml");
+    CHECK(with.workers().size() == 8);
+    CHECK(with.links().size() == without.links().size());
+}
+
 TEST_CASE("imports: a machine alone needs no rate of its NICs, whatever the network", "[imports]") {
     for (const char* kind : {"single_switch", "leaf_spine", "fat_tree", "ring", "rails"}) {
         CAPTURE(kind);
