@@ -75,6 +75,14 @@ void set_attribute(ChakraNode& node, std::string_view name, const AttributeValue
                              collective_names.size() - 1, kind));
     }
     node.collective = static_cast<ChakraCollective>(kind);
+    node.names_collective = true;
+}
+
+void expect_known(const ChakraNode& node, std::string_view file) {
+    if (node.type != ChakraType::collective || node.names_collective) return;
+    throw InputError(file, "",
+                     fmt::format("node {} (\"{}\") is a collective: expected its comm_type",
+                                 node.id, node.name.substr(0, 60)));
 }
 
 void check_count(std::size_t count, std::string_view file) {
@@ -166,6 +174,7 @@ std::vector<ChakraNode> parse_messages(std::string_view bytes, std::string_view 
     while (!all.at_end()) {
         const WireField message = all.message();
         nodes.push_back(read_node({message.bytes, file, message.at}, file));
+        expect_known(nodes.back(), file);
         check_count(nodes.size(), file);
     }
     return nodes;
@@ -315,6 +324,7 @@ std::vector<ChakraNode> parse_objects(std::string_view text, std::string_view fi
         ++count;
         if (member(object, "version") != nullptr) continue;  // GlobalMetadata
         nodes.push_back(reader.read(object, count));
+        expect_known(nodes.back(), file);
         check_count(nodes.size(), file);
     }
     return nodes;

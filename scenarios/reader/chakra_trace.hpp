@@ -52,6 +52,7 @@ struct ChakraNode {
     std::uint64_t duration_us = 0;
     bool on_cpu = false;
     ChakraCollective collective = ChakraCollective::all_reduce;
+    bool names_collective = false;  // by comm_type, without which collectives are refused
     std::int64_t bytes = 0;
     std::int64_t from = 0;
     std::int64_t to = 0;

@@ -46,6 +46,11 @@ std::vector<RankTrace> read_traces(const ConfigReader& config, const fs::path& p
                             fmt::format("expected at most {} nodes in all traces", messages_most));
             }
         }
+        if (fs::is_regular_file(file_of(ranks))) {
+            config.fail("workload",
+                        fmt::format("expected a trace for each of the job's {} workers, found {}",
+                                    ranks, file_of(ranks).string()));
+        }
         return traces;
     }
     return {};
@@ -173,6 +178,22 @@ void count_times(sim::StepJob& job, StepJobEntry& entry, const ConfigReader& con
     entry.alone_s = to_seconds(longest);
 }
 
+// Once the collective is known. A system file says it, or has none; NCCL's times begin with one of
+// their own; and ASTRA-sim's networks have nothing but latencies.
+void read_overhead(ConfigReader& config, const sim::Topology& topology, const AstraSystem* system,
+                   sim::StepJob& job) {
+    const bool machines = !topology.machines().front().preset.empty();
+    if (system != nullptr) {
+        job.launch.overhead = system->endpoint_delay;
+    } else if (job.nccl || !machines) {
+        job.launch.overhead = {};
+    }
+    auto launch = config.object_if_present("launch");
+    if (!launch) return;
+    job.launch.overhead = launch->duration("overhead", job.launch.overhead);
+    launch->finish();
+}
+
 }  // namespace
 
 StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topology,
@@ -209,11 +230,6 @@ StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topolog
                                       sizes);
         });
     }
-    job.launch.overhead = system.endpoint_delay;
-    if (auto launch = config.object_if_present("launch")) {
-        job.launch.overhead = launch->duration("overhead", job.launch.overhead);
-        launch->finish();
-    }
     job.workload = std::make_shared<const sim::Workload>(
         read_files(config, path, groups_file, system, static_cast<std::int32_t>(ranks), grid));
     count_times(job, entry, config);
@@ -227,6 +243,7 @@ StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topolog
         job.axes = system.axes;
         job.per_host = sim::workers_per_machine(topology, job.workers);
     }
+    read_overhead(config, topology, system_file.empty() ? nullptr : &system, job);
     entry.curve = fmt::format("{}, {} nodes of rank 0", job.workload->source,
                               job.workload->programs.front().size());
     entry.gradient = largest_sum(*job.workload);

@@ -21,6 +21,9 @@ std::uint64_t work_token(WorkToken kind, std::uint64_t rank, std::uint64_t node)
            rank << work_rank_bits | node;
 }
 
+// A barrier, and a message of nothing, take the latencies of one byte.
+Bytes sent_bytes(Bytes said) { return std::max(said, Bytes::of(1)); }
+
 }  // namespace
 
 WorkloadPlayer::WorkloadPlayer(StepHost& host, const StepJob& job, const StepOptions& options)
@@ -117,7 +120,7 @@ void WorkloadPlayer::come_to(std::size_t rank, NodeId id, Instant now) {
             count(rank, now);
             ++ranks_[rank].on_the_way;
             ++under_way_;
-            host().send(*this, placed, one.bytes, now + job().launch.overhead,
+            host().send(*this, placed, sent_bytes(one.bytes), now + job().launch.overhead,
                         work_token(WorkToken::message, 0, number->second));
             return;
         }
@@ -183,7 +186,7 @@ void WorkloadPlayer::begin_next(std::uint32_t number, Instant now) {
     ++under_way_;
     const PlacedCollective& by = placed(group, first.exchange);
     const Bytes bytes = exchange_bytes(first.exchange, by, group.ranks.size(), first.bytes);
-    host().send(*this, by, bytes, now + job().launch.overhead,
+    host().send(*this, by, sent_bytes(bytes), now + job().launch.overhead,
                 work_token(WorkToken::collective, 0, number));
 }
 

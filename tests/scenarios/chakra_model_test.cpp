@@ -131,10 +131,12 @@ TEST_CASE("chakra model: nodes that wait for what is sent first", "[chakra_model
     CHECK(step_of(with_host).seconds == Approx(500e-6));
     // A gradient that waits for nothing that takes time.
     const scenarios::ProfiledStep early = step_of(R"(
-{"id": 1, "type": "COMM_COLL_NODE", "attr": [{"name": "comm_size", "int64_val": 8}]}
+{"id": 1, "type": "COMM_COLL_NODE", "attr": [{"name": "comm_type", "int64_val": 0},
+          {"name": "comm_size", "int64_val": 8}]}
 {"id": 2, "type": "COMP_NODE", "duration_micros": 20}
 {"id": 3, "type": "COMM_COLL_NODE", "data_deps": [1],
- "attr": [{"name": "comm_size", "int64_val": 8}]}
+ "attr": [{"name": "comm_type", "int64_val": 0},
+          {"name": "comm_size", "int64_val": 8}]}
 {"id": 4, "type": "COMP_NODE", "data_deps": [3], "duration_micros": 10,
  "attr": [{"name": "is_cpu_op", "bool_val": true}]})");
     CHECK(early.seconds == Approx(20e-6));
@@ -167,7 +169,8 @@ TEST_CASE("chakra model: what data parallelism does not have is refused", "[chak
     CHECK(refusal(R"({"id": 1, "type": "COMP_NODE", "duration_micros": 5})") ==
           "t.json: expected all-reduces or reduce-scatters of gradients, found none");
     CHECK(refusal(R"({"id": 1, "type": "COMM_COLL_NODE",
-                      "attr": [{"name": "comm_size", "int64_val": 8}]})") ==
+                      "attr": [{"name": "comm_type", "int64_val": 0},
+          {"name": "comm_size", "int64_val": 8}]})") ==
           "t.json: expected nodes that take time, found none");
     CHECK(refusal(R"({"id": 7, "name": "to 1", "type": "COMM_SEND_NODE"})") ==
           "t.json: node 7 (\"to 1\") sends a message: expected a trace of data parallelism "

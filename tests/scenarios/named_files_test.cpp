@@ -103,7 +103,8 @@ TEST_CASE("named files: what cannot be read is complained of where it is named",
     const auto trace = [](int values) {
         return fmt::format(R"({{"id": 1, "type": "COMP_NODE", "duration_micros": 500}}
             {{"id": 2, "type": "COMM_COLL_NODE", "data_deps": [1],
-              "attr": [{{"name": "comm_size", "int64_val": {}}}]}})",
+              "attr": [{{"name": "comm_type", "int64_val": 0}},
+                       {{"name": "comm_size", "int64_val": {}}}]}})",
                            4 * values);
     };
     scratch.file("a.json", trace(1000));
@@ -142,6 +143,20 @@ TEST_CASE("named files: of replays, too", "[scenario]") {
             fmt::format(R"("step_time": {{"simulated": {{"steps": {}, "batches": [16]}}}})", file),
             name);
     }
+}
+
+TEST_CASE("named files: as many traces as workers", "[scenario]") {
+    const ScratchFolder scratch;
+    const char* node = R"({"id": 1, "type": 4, "duration_micros": 5})";
+    for (const char* rank : {"0", "1"}) scratch.file(fmt::format("w.{}.json", rank), node);
+    const Naming two{"", pair, R"("workload": "w")"};
+    CHECK(complaint_about(two, scratch) == "(no complaint)");
+    scratch.file("w.2.json", node);
+    CHECK_THAT(
+        complaint_about(two, scratch),
+        Catch::Contains("at /job/workload: expected a trace for each of the job's 2 workers, "
+                        "found ") &&
+            Catch::EndsWith("w.2.json"));
 }
 
 }  // namespace ukemi

@@ -125,6 +125,26 @@ TEST_CASE("workload: ASTRA-sim's own times of the same all-reduce", "[workload]"
     }
 }
 
+TEST_CASE("workload: a barrier and a message of nothing take their latencies", "[workload]") {
+    using scenarios::ChakraType;
+    const auto ring = network("Ring", 4, 50, 500);
+    scenarios::ChakraNode node;
+    node.type = ChakraType::collective;
+    node.collective = scenarios::ChakraCollective::barrier;
+    const std::vector<scenarios::RankTrace> barrier = {{"test", {node}}};
+    CHECK(length_s(step_of(ring.topology, scenarios::chakra_workload(barrier, 4, {}, {}))) ==
+          Approx(6 * 500e-9).epsilon(0.01));
+    scenarios::ChakraNode send;
+    send.type = ChakraType::send;
+    send.to = 1;
+    scenarios::ChakraNode receive;
+    receive.type = ChakraType::receive;
+    const std::vector<scenarios::RankTrace> pair = {{"0", {send}}, {"1", {receive}}};
+    const auto two = network("Ring", 2, 50, 500);
+    CHECK(length_s(step_of(two.topology, scenarios::chakra_workload(pair, 2, {}, {}))) ==
+          Approx(500e-9).epsilon(0.01));
+}
+
 TEST_CASE("workload: layers go forward, wait, and come back", "[workload]") {
     // Two ranks, one tensor group of both: each pass waits for its sum; the weights' are of groups
     // of one. Forward 1 + 2 ms, back 4 + 8 + 16 + 32 ms, sums of inputs and outputs 8 MB each.
@@ -375,6 +395,8 @@ TEST_CASE("workload: what is wrong is named with its place", "[workload]") {
     CHECK(trace(R"([{"id": -4, "type": 4}])") ==
           "t.et: object 1: id: expected a number from 0 on, found -4");
     CHECK(trace(R"({"name": "a scenario"})") == "t.et: object 1: expected a node with \"id\"");
+    CHECK(trace(R"({"id": 1, "type": 7, "name": "sum"})") ==
+          "t.et: node 1 (\"sum\") is a collective: expected its comm_type");
     const auto net = [](const char* text) {
         return complaint([&] { sim::parse_astra_network(text, "n.yml", ""); });
     };
@@ -413,6 +435,23 @@ TEST_CASE("workload: a scenario names its files, and says what was played", "[wo
     CHECK_THAT(complaint([&] { scenarios::read_step_scenario(file, alone); }),
                Catch::EndsWith("at /job/workload: expected a workload that takes time: one worker "
                                "has nobody to send to"));
+    // Of machines, a launch takes what it does in other jobs.
+    const auto overhead = [&](std::vector<ConfigOverride> overrides) {
+        return scenarios::read_step_scenario(file, overrides).jobs.front().job.launch.overhead;
+    };
+    CHECK(job.launch.overhead == nanoseconds(1));  // of the system file
+    CHECK(overhead({{"/job/launch", R"({"overhead": "3 us"})", "--set"}}) == nanoseconds(3000));
+    const auto on = [&](const char* machine) {
+        const std::string of_machine = fmt::format(
+            R"({{"name": "w", "seed": 1, "cluster": {{"machine": "{}", "count": 2}},
+                 "job": {{"workload": "../astra_sim/all_reduce.et"}}}})",
+            machine);
+        return scenarios::step_scenario_from_text(of_machine, file)
+            .jobs.front()
+            .job.launch.overhead;
+    };
+    CHECK(on("p3.2xlarge") == nanoseconds(8400));
+    CHECK(on("dgx_h100") == Duration{});  // NCCL's times begin with their own
     const std::vector<ConfigOverride> searched = {{"/job/collective", "dimension_search", "--set"}};
     CHECK_FALSE(scenarios::read_step_scenario(file, searched).jobs.front().why.empty());
 }
