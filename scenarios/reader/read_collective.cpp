@@ -7,9 +7,11 @@
 #include <memory>
 #include <utility>
 
+#include "base/input_error.hpp"
 #include "scenarios/reader/nccl_words.hpp"
 #include "scenarios/reader/read_step_codec.hpp"
 #include "sim/cluster/nccl/nccl_place.hpp"
+#include "sim/cluster/routes.hpp"
 #include "sim/step/collective_choice.hpp"
 #include "sim/step/dimension_search.hpp"
 #include "sim/step/gradient_lanes.hpp"
@@ -138,9 +140,19 @@ void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
 }
 
 std::string_view usual_collective(const sim::Topology& topology,
-                                  std::span<const sim::DeviceId> workers,
+                                  std::span<const sim::DeviceId> workers, bool nccl_log,
                                   std::string_view otherwise) {
-    return sim::nccl_is_usual(topology, workers) ? nccl_collective : otherwise;
+    if (sim::nccl_is_usual(topology, workers)) return nccl_collective;
+    if (!nccl_log || workers.size() < 2 || topology.machines().front().preset.empty()) {
+        return otherwise;
+    }
+    try {
+        sim::Routes routes(topology);
+        sim::nccl_place(topology, routes, workers, "");
+        return nccl_collective;
+    } catch (const InputError&) {  // it does not run on these
+        return otherwise;
+    }
 }
 
 // What those take who have the same experts, if the job's algorithm is not for so few.
@@ -158,6 +170,7 @@ std::string words_of_experts(const sim::Topology& topology, const sim::StepJob& 
 }
 
 std::string_view why_collective(const StepJobEntry& entry) {
+    if (entry.nccl_by_log) return " (as the log that links are fitted to)";
     if (entry.usual_nccl) return " (as usual on machines with NVLink)";
     if (entry.cheapest) return " (the cheapest)";
     return entry.searched ? " (found by dimension search)" : "";
@@ -190,6 +203,7 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
     const auto chosen = config.choice<std::size_t>("collective", names, otherwise);
     job.nccl = names[chosen] == nccl_collective;
     entry.usual_nccl = job.nccl && !config.has("collective");
+    entry.nccl_by_log = entry.usual_nccl && !sim::nccl_is_usual(topology, job.workers);
     if (job.nccl && topology.machines().front().preset.empty()) {
         config.fail("collective", "nccl knows machines, and no network of ASTRA-sim's");
     }

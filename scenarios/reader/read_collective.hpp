@@ -17,9 +17,10 @@ inline constexpr std::string_view nccl_collective = "nccl";
 inline constexpr std::string_view searched_collective = "dimension_search";
 
 // What adds up the gradients of these workers where a scenario does not say: NCCL on machines with
-// NVLink, else what is given.
+// NVLink, or where it can run and links are fitted to a log of it, of whose schedules the fitted
+// share is; else what is given.
 std::string_view usual_collective(const sim::Topology& topology,
-                                  std::span<const sim::DeviceId> workers,
+                                  std::span<const sim::DeviceId> workers, bool nccl_log,
                                   std::string_view otherwise);
 
 // Why it is this one, to stand behind its name: " (the cheapest)"; empty if the scenario names it.

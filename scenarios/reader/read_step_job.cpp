@@ -431,10 +431,11 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
         read_transport(config, true, entry);
     } else {
         const bool open = defaults.collective == cheapest_collective;
-        read_collective(config, topology,
-                        open ? usual_collective(topology, job.workers, cheapest_collective)
-                             : defaults.collective,
-                        entry);
+        read_collective(
+            config, topology,
+            open ? usual_collective(topology, job.workers, left.nccl_log, cheapest_collective)
+                 : defaults.collective,
+            entry);
     }
     read_launch(config, defaults.launch, job);
     job.steps = config.integer("steps", 1, steps_most, 20);

@@ -21,6 +21,7 @@ struct WorkersLeft {
     std::vector<sim::DeviceId> workers;
     std::vector<sim::MachineId> shared;  // machines of other jobs' workers
     bool placed = false;                 // the scenario names the machine of each
+    bool nccl_log = false;               // links are fitted to a log of NCCL's
 };
 
 // "variable_update" and "servers". Servers on machines of their own take the last machines of

@@ -197,9 +197,9 @@ void read_overhead(ConfigReader& config, const sim::Topology& topology, const As
 }  // namespace
 
 StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topology,
-                               std::span<const std::int32_t> grid,
-                               std::vector<sim::DeviceId>& left) {
+                               std::span<const std::int32_t> grid, WorkersLeft& own) {
     StepJobEntry entry;
+    std::vector<sim::DeviceId>& left = own.workers;
     sim::StepJob& job = entry.job;
     const std::string name = config.text("workload");
     const fs::path path = config.beside(name);
@@ -212,7 +212,7 @@ StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topolog
     job.workers.assign(left.begin(), left.begin() + ranks);
     left.erase(left.begin(), left.begin() + ranks);
     job.steps = config.integer("steps", 1, steps_most, 1);
-    const std::string_view usual = usual_collective(topology, job.workers, "ring");
+    const std::string_view usual = usual_collective(topology, job.workers, own.nccl_log, "ring");
     const std::string system_file = config.text("system", "");
     const std::string groups_file = config.text("comm_groups", "");
     if (KeyExplorer::of(config.file()) != nullptr) {  // only keys are looked for, and no files

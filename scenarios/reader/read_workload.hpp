@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 
+#include "scenarios/reader/read_variable_update.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 
 namespace ukemi::scenarios {
@@ -20,7 +21,6 @@ namespace ukemi::scenarios {
 // Of a section with "workload". `grid`: sizes of the dimensions of ASTRA-sim's network, or empty.
 // Takes its workers from those that are `left`.
 StepJobEntry read_workload_job(ConfigReader config, const sim::Topology& topology,
-                               std::span<const std::int32_t> grid,
-                               std::vector<sim::DeviceId>& left);
+                               std::span<const std::int32_t> grid, WorkersLeft& left);
 
 }  // namespace ukemi::scenarios

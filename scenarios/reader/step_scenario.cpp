@@ -94,10 +94,10 @@ void read_jobs(ConfigReader& root, MemoryCheck memory, std::span<const std::int3
     for (ConfigReader& section : sections) {
         const bool is_placed = section.has("machines");
         WorkersLeft own{is_placed ? placed_workers(section, scenario.topology, left) : left, shared,
-                        is_placed};
+                        is_placed, !scenario.fitted.empty()};
         const std::size_t placed = own.workers.size();
         StepJobEntry entry = section.has("workload")
-                                 ? read_workload_job(section, scenario.topology, grid, own.workers)
+                                 ? read_workload_job(section, scenario.topology, grid, own)
                                  : read_step_job(section, scenario.topology, memory, own);
         if (is_placed && !own.workers.empty()) {
             section.fail("machines", fmt::format("expected one for each of the {} workers, found "

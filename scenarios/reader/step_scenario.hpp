@@ -29,13 +29,14 @@ namespace ukemi::scenarios {
 struct StepJobEntry {
     sim::StepJob job;
     std::string model;
-    std::string gpus;         // kinds of its workers, in the order in which they come
-    std::string curve;        // where the compute time is from
-    bool cheapest = false;    // its collective: of all that were priced
-    bool searched = false;    // for dimensions
-    bool usual_nccl = false;  // nobody asked for it: what machines with NVLink have
-    std::string why;          // what else was priced; what NCCL picks for its messages
-    double alone_s = 0;       // a step on the slowest kind of worker, nothing to wait for
+    std::string gpus;          // kinds of its workers, in the order in which they come
+    std::string curve;         // where the compute time is from
+    bool cheapest = false;     // its collective: of all that were priced
+    bool searched = false;     // for dimensions
+    bool usual_nccl = false;   // nobody asked for it: what machines with NVLink have,
+    bool nccl_by_log = false;  // or those whose links are fitted to a log of NCCL's
+    std::string why;           // what else was priced; what NCCL picks for its messages
+    double alone_s = 0;        // a step on the slowest kind of worker, nothing to wait for
     // Of all buckets of a worker; in a layout, of the pipeline rank with most bytes.
     Bytes gradient;
     std::int64_t buckets = 0;

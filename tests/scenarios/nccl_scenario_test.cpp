@@ -175,6 +175,32 @@ TEST_CASE("nccl scenario: machines with NVLink use it unless told otherwise", "[
     }
 }
 
+TEST_CASE("nccl scenario: links that are fitted to NCCL's log are used by NCCL", "[scenario]") {
+    const ScratchFolder scratch;
+    scratch.file("all_reduce_log.csv",
+                 "#  Rank 0 Group 0 Pid 1 on a device 0 [07] Tesla V100\n"
+                 "#  Rank 1 Group 0 Pid 2 on b device 0 [07] Tesla V100\n"
+                 "# size count type redop root time algbw busbw #wrong\n"
+                 "268435456 67108864 float sum -1 300000 0.89 0.89 0\n");
+    const auto entry = [&](const char* machine, const char* keys) {
+        const std::string steps = fmt::format(
+            R"({{"name": "n", "seed": 1, "cluster": {{"machine": "{}", "count": 2}},
+                 "efficiency": {{"network": {{"nccl_tests": "all_reduce_log.csv"}}}},
+                 "job": {{"model": "resnet50", "batch": 8, "steps": 2{},
+                          "compute": {{"table": {{"8": "50 ms"}}}}}}}})",
+            machine, keys);
+        return scenarios::step_scenario_from_text(steps, scratch / "n.json").jobs.front();
+    };
+    const scenarios::StepJobEntry usual = entry("p3.2xlarge", "");
+    CHECK(usual.job.nccl);
+    CHECK(scenarios::why_collective(usual) == " (as the log that links are fitted to)");
+    CHECK_FALSE(entry("p3.2xlarge", R"(, "collective": "ring")").job.nccl);
+    CHECK_FALSE(entry("p3.2xlarge", R"(, "variable_update": "horovod")").job.nccl);
+    CHECK_FALSE(entry("p3.2xlarge", R"(, "workers": 1)").job.nccl);
+    CHECK(scenarios::why_collective(entry("p3.8xlarge", "")) ==
+          " (as usual on machines with NVLink)");
+}
+
 TEST_CASE("nccl scenario: rings alone, as NCCL before 2.4 had them", "[scenario]") {
     const std::vector<ConfigOverride> rings = {{"/job/nccl_algorithms", "ring", "--set"}};
     const scenarios::StepScenario all = scenarios::step_scenario_from_text(text, "n.json");
