@@ -92,8 +92,10 @@ void AsyncPlayer::woken(std::uint64_t token, Instant now) {
     const std::size_t number = token & 0xffffffff;
     INVARIANT(job().buckets[number].legs.size() == 1);
     const BucketLeg& leg = job().buckets[number].legs.front();
-    host().send(*this, to_server_[rank][leg.lane], leg.bytes,
-                now + job().launch.overhead + copy_time(leg.bytes),
+    // Copies of messages in the air at once take turns.
+    Instant& copied = workers_[rank].copier_free;
+    copied = std::max(copied, now + job().launch.overhead) + copy_time(leg.bytes);
+    host().send(*this, to_server_[rank][leg.lane], leg.bytes, copied,
                 token_of(AsyncToken::sent, rank));
 }
 

@@ -28,6 +28,7 @@ private:
     struct Worker {
         std::size_t messages_left = 0;
         std::int64_t fetched_at = 0;  // updates that had been applied
+        Instant copier_free;          // the engine that copies from its GPU
     };
 
     void begin_update(std::size_t rank, Instant now) override;

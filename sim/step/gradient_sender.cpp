@@ -127,8 +127,12 @@ void GradientSender::start_leg(std::uint32_t number, Instant now) {
     const GradientLane& lane = lanes_[leg.lane];
     INVARIANT(!lane.empty());
     message.flights = lane.size();
+    // Half of the copies are on the way there: messages in the air at once take turns on the bus.
     const double copies_s = static_cast<double>(leg.bytes.raw()) * message.copy_s_per_byte;
-    const Instant begin = now + rule_.overhead + seconds(copies_s);
+    const Duration copies = seconds(copies_s);
+    const Duration there = seconds(copies_s / 2);
+    copier_free_ = std::max(copier_free_, now + rule_.overhead) + there;
+    const Instant begin = copier_free_ + (copies - there);
     for (const PlacedCollective& one : lane) {
         host_.send(owner_, one, leg.bytes, begin, tokens_ + number);
     }

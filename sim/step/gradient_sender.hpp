@@ -62,6 +62,7 @@ private:
     std::map<std::uint32_t, Message> messages_;
     std::uint32_t message_count_ = 0;
     Instant decoder_free_;
+    Instant copier_free_;  // the engine that copies from the GPU; the one back keeps pace with it
 };
 
 // Only of those who coordinate, more is known than how many they are.

@@ -1,15 +1,15 @@
 // host_transport.hpp — collectives that go through host memory, as MPI over TCP has them.
 //
 // A gradient is copied from the device to the host and back, and where several travel together
-// through a buffer, too (LaunchRule); between ranks it goes
-// from socket to socket, over connections that carry less than the wire, and one thread of each
-// rank adds up what arrives in the first half of an all-reduce, a part after it has come: half of
-// what passes in a ring, what goes up in a tree. So a connection of which a share is added up moves
-// 1/(1/connection + share/sum), within a machine 1/(1/memory + share/sum), and all that lead to a
-// rank together no more than its thread adds. Of a double_binary_tree half is added up, each
-// connection's by itself. Of what goes to a parameter server and comes back, a thread of the server
-// for each connection adds up half: what goes there; one thread of the worker that stands for its
-// machine adds up what the others hand in.
+// through a buffer, too (LaunchRule); of those in the air at once one after the other. Between
+// ranks it goes from socket to socket, over connections that carry less than the wire, and one
+// thread of each rank adds up what arrives in the first half of an all-reduce, a part after it has
+// come: half of what passes in a ring, what goes up in a tree. So a connection of which a share is
+// added up moves 1/(1/connection + share/sum), within a machine 1/(1/memory + share/sum), and all
+// that lead to a rank together no more than its thread adds. Of a double_binary_tree half is added
+// up, each connection's by itself. Of what goes to a parameter server and comes back, a thread of
+// the server for each connection adds up half: what goes there; one thread of the worker that
+// stands for its machine adds up what the others hand in.
 #pragma once
 
 #include <compare>

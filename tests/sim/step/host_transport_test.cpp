@@ -184,6 +184,40 @@ TEST_CASE("host transport: copies come before each message", "[step]") {
     CHECK(step(1e-9) - step(0) == Approx(static_cast<double>(size.raw()) * 1e-9).epsilon(1e-6));
 }
 
+// Ten messages in the air at once, whose copies are all that takes time.
+TEST_CASE("host transport: copies of messages in the air at once take turns", "[step]") {
+    const sim::Topology topology = sim::build_cluster("NC6", 2);
+    const auto copies_s = [&](sim::LaunchKind kind, bool served) {
+        sim::StepJob job;
+        job.name = "ten";
+        job.workers = topology.workers();
+        job.compute.assign(2, milliseconds(10));
+        job.buckets.assign(10, {"part", mebibytes(1)});
+        if (served) {
+            job.workers.pop_back();
+            job.compute.pop_back();
+            const auto last = static_cast<sim::MachineId>(1);
+            job.servers = {topology.devices_of(sim::DeviceKind::cpu, last).front()};
+            job.asynchronous = true;
+            sim::place_on_servers(job.buckets, 1);
+        }
+        job.per_host = 1;
+        job.hosts = sim::HostTransport{};
+        job.hosts->connection = job.hosts->sum = 1e12;
+        job.hosts->device = 1e6;
+        job.launch.kind = kind;
+        job.launch.copy_s_per_byte = job.hosts->device_s_per_byte();
+        const auto result = sim::run_steps(topology, std::span(&job, 1), {}, {});
+        return to_seconds(result.front().steps.front().end - Instant{});
+    };
+    const double once_s = static_cast<double>(mebibytes(1).raw()) / 1e6;  // one way
+    CHECK(copies_s(sim::LaunchKind::in_order, false) == Approx(20 * once_s).epsilon(0.01));
+    // On the way back each is copied while the next one is on its way there.
+    CHECK(copies_s(sim::LaunchKind::by_name, false) == Approx(11 * once_s).epsilon(0.01));
+    // Fetched whole, then handed in part by part.
+    CHECK(copies_s(sim::LaunchKind::by_name, true) == Approx(20 * once_s).epsilon(0.01));
+}
+
 TEST_CASE("host transport: only several tensors in a message go through the buffer", "[step]") {
     const sim::Topology topology = sim::build_cluster("NC6", 2);
     const auto step = [&](std::int64_t tensors, sim::LaunchKind kind, double through_buffer) {
