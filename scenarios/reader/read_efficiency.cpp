@@ -90,9 +90,10 @@ std::string fit(ConfigReader& config, sim::LinkKind kind, sim::Topology& topolog
     topology.derate(kind, found.share);
     return fmt::format(
         "{} at {:.3g} of the line rate: fitted to {} ({} x {} GPUs, {} rows, {:.1f} "
-        "% off in the mean with nccl)",
+        "% off in the mean with nccl{})",
         sim::to_string(kind), found.share, given.string(), place.machines, place.per_machine,
-        rows.size(), 100 * found.off);
+        rows.size(), 100 * found.off,
+        found.is_least ? "; greater shares fit as well, since something else bounds them" : "");
 }
 
 }  // namespace

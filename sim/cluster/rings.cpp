@@ -304,14 +304,11 @@ std::vector<std::size_t> nics_of_places(const Topology& topology, std::span<cons
     Routes routes(topology);
     std::vector<DeviceId> known;
     for (std::size_t place = 0; place < each; ++place) {
-        for (const LinkId id : routes.route(workers[place], workers[each + place])) {
-            const Link& link = topology.link(id);
-            if (link.kind != LinkKind::network) continue;
-            const auto found = std::ranges::find(known, link.from);
-            nics[place] = static_cast<std::size_t>(found - known.begin());
-            if (found == known.end()) known.push_back(link.from);
-            break;
-        }
+        const auto nic = nic_towards(topology, routes, workers[place], workers[each + place]);
+        if (!nic) continue;
+        const auto found = std::ranges::find(known, *nic);
+        nics[place] = static_cast<std::size_t>(found - known.begin());
+        if (found == known.end()) known.push_back(*nic);
     }
     return nics;
 }

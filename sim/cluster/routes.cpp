@@ -176,6 +176,15 @@ BytesPerSecond Routes::bandwidth(DeviceId from, DeviceId to, std::uint64_t flow)
     return least;
 }
 
+std::optional<DeviceId> nic_towards(const Topology& topology, Routes& routes, DeviceId from,
+                                    DeviceId to) {
+    for (const LinkId id : routes.route(from, to)) {
+        const Link& link = topology.link(id);
+        if (link.kind == LinkKind::network) return link.from;
+    }
+    return std::nullopt;
+}
+
 void check_connected(const Topology& topology) {
     const std::vector<DeviceId> workers = topology.workers();
     if (workers.size() < 2) return;

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "sim/cluster/topology.hpp"
@@ -37,6 +38,10 @@ private:
     struct State;
     std::unique_ptr<State> state_;
 };
+
+// The NIC by which messages leave for there; nothing if they stay inside a machine.
+std::optional<DeviceId> nic_towards(const Topology& topology, Routes& routes, DeviceId from,
+                                    DeviceId to);
 
 // Throws InputError naming the first two workers between which there is no path.
 void check_connected(const Topology& topology);

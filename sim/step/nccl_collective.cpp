@@ -30,17 +30,12 @@ std::vector<std::vector<std::int32_t>> ring_orders(const Topology& topology,
                          static_cast<std::size_t>(place.channels), workers.size());
 }
 
-struct RankEdge {
-    std::size_t from = 0;
-    std::size_t to = 0;
-};
-
 // Of all rings. A ring stays on its rail (NCCL_CROSS_NIC=0, and PXN): between machines it goes from
 // NIC to NIC of one place, over NVLink from and to ranks elsewhere. On unequal machines rings take
 // places in turn that all of them have.
-std::vector<RankEdge> edges_of(const std::vector<std::vector<std::int32_t>>& orders,
-                               const Topology& topology, std::span<const DeviceId> workers,
-                               bool unequal) {
+std::vector<TransferGraph::Edge> edges_of(const std::vector<std::vector<std::int32_t>>& orders,
+                                          const Topology& topology,
+                                          std::span<const DeviceId> workers, bool unequal) {
     std::vector<std::size_t> begins;  // by rank: of its machine
     std::size_t least = workers.size();
     for (std::size_t rank = 0; rank < workers.size(); ++rank) {
@@ -50,33 +45,23 @@ std::vector<RankEdge> edges_of(const std::vector<std::vector<std::int32_t>>& ord
         begins.push_back(same ? begins.back() : rank);
     }
     least = std::min(least, workers.size() - begins.back());
-    std::vector<RankEdge> edges;
+    std::vector<TransferGraph::Edge> edges;
     for (std::size_t ring = 0; ring < orders.size(); ++ring) {
         const std::vector<std::int32_t>& order = orders[ring];
         for (std::size_t i = 0; i < order.size(); ++i) {
-            RankEdge edge{static_cast<std::size_t>(order[i]),
-                          static_cast<std::size_t>(order[(i + 1) % order.size()])};
-            if (begins[edge.from] != begins[edge.to]) {
-                const std::size_t place =
-                    unequal ? ring * least / orders.size() : edge.from - begins[edge.from];
-                edge = {begins[edge.from] + place, begins[edge.to] + place};
+            const auto from = static_cast<std::size_t>(order[i]);
+            const auto to = static_cast<std::size_t>(order[(i + 1) % order.size()]);
+            std::size_t place = from - begins[from];
+            if (begins[from] == begins[to]) {
+                edges.push_back({order[i], order[(i + 1) % order.size()]});
+                continue;
             }
-            edges.push_back(edge);
+            if (unequal) place = ring * least / orders.size();
+            edges.push_back({static_cast<std::int32_t>(begins[from] + place),
+                             static_cast<std::int32_t>(begins[to] + place)});
         }
     }
     return edges;
-}
-
-// Bytes over what a link reaches of its line rate count as many more.
-double reached_share(const Topology& topology, const NcclPlace& place, LinkKind kind) {
-    if (topology.share(kind)) return 1;  // its bandwidth is what it reaches
-    switch (kind) {
-        case LinkKind::nvlink: return place.nvlink ? place.inside_share : 1;
-        case LinkKind::network: return place.between_share;
-        case LinkKind::pcie: return ring_efficiency("", false).wire;
-        case LinkKind::socket: return 1;
-    }
-    INVARIANT(false);
 }
 
 // Of gathers and scatters, bytes are those of one rank's part.
@@ -112,32 +97,30 @@ NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
       collective_(collective) {
     place_.ring_only = ring_only;
     const Topology& topology = network.topology();
-    const std::vector<RankEdge> edges =
+    const std::vector<TransferGraph::Edge> edges =
         edges_of(ring_orders(topology, workers, place_), topology, workers, place_.fewer > 0);
-    FlowNetwork& flows = network.flows();
-    std::map<LinkId, double> edges_on;
+    const Router router = network.router(workers, SentBy::nccl);
+    std::map<LinkId, std::uint32_t> parts_on;
     Duration longest;
-    for (const RankEdge& edge : edges) {
+    for (const TransferGraph::Edge& edge : edges) {
         Duration latency;
-        for (const LinkId link : network.routes().route(workers[edge.from], workers[edge.to])) {
-            edges_on[link] += 1;
-            latency += topology.link(link).latency;
+        for (const Hop& hop : router(edge.from, edge.to)) {
+            parts_on[hop.link] += hop.parts;
+            latency += topology.link(hop.link).latency;
         }
         longest = std::max(longest, latency);
     }
     latency_s_ = to_seconds(longest);
     rate_ = BytesPerSecond::max().raw();
     std::vector<Hop> hops;
-    for (const auto& [link, count] : edges_on) {
+    for (const auto& [link, parts] : parts_on) {
         links_.push_back(link);
-        const double weight = count / reached_share(topology, place_, topology.link(link).kind);
-        hops.push_back({link, static_cast<std::uint32_t>(round_nearest(weight * Hop::whole))});
-        const double parts = hops.back().parts;
+        hops.push_back({link, parts});
         rate_ = std::min(rate_, topology.link(link).bandwidth.raw() / parts * Hop::whole);
     }
     FluidPlan plan{"nccl", {}};
     FluidPlan::Phase& phase = plan.phases.emplace_back();
-    phase.route = flows.add_route(hops, Duration{});
+    phase.route = network.flows().add_route(hops, Duration{});
     phase.latency_s = latency_s_;
     phase.share = 1.0 / byte_parts;
     plan_ = std::make_shared<const FluidPlan>(std::move(plan));

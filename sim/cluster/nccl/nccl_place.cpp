@@ -260,12 +260,8 @@ std::size_t nics_next_to(const Topology& topology, Routes& routes, std::span<con
                          std::span<const DeviceId> next) {
     std::set<DeviceId> nics;
     for (std::size_t i = 0; i < group.size(); ++i) {
-        for (const LinkId id : routes.route(group[i], next[std::min(i, next.size() - 1)])) {
-            const Link& link = topology.link(id);
-            if (link.kind != LinkKind::network) continue;
-            nics.insert(link.from);
-            break;
-        }
+        const DeviceId far = next[std::min(i, next.size() - 1)];
+        if (const auto nic = nic_towards(topology, routes, group[i], far)) nics.insert(*nic);
     }
     return std::max<std::size_t>(1, nics.size());
 }

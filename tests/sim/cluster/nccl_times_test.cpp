@@ -217,7 +217,26 @@ TEST_CASE("nccl times: a fit finds the share that made the rows", "[nccl_times]"
     }
     const sim::NcclFit between = sim::fit_share(place_on("polaris", 2, 4), true, rows);
     CHECK(between.share == 0.643);
+    CHECK_FALSE(between.is_least);
     CHECK(between.off < 1e-9);
+}
+
+TEST_CASE("nccl times: where the network holds nothing up, a fit keeps what is known of it",
+          "[nccl_times]") {
+    const sim::NcclPlace place = place_on("dgx_h100", 2, 8);
+    for (const double noise : {0.0, 0.01}) {
+        CAPTURE(noise);
+        std::vector<sim::NcclRow> rows;
+        for (std::int64_t mib = 1; mib <= 2048; mib *= 2) {
+            const Bytes size = mebibytes(mib);
+            const double seconds = sim::nccl_seconds(place, sim::nccl_choice(place, size), size);
+            rows.push_back({size, seconds * (rows.size() % 2 == 0 ? 1 + noise : 1 - noise)});
+        }
+        const sim::NcclFit fit = sim::fit_share(place, true, rows);
+        CHECK(fit.is_least);
+        CHECK(fit.share == place.between_share);
+        CHECK(fit.off <= 1.02 * noise + 1e-9);
+    }
 }
 
 TEST_CASE("nccl times: published tables, none of them fitted, from 1 MiB on",

@@ -200,6 +200,51 @@ TEST_CASE("nccl collective: beside other flows each ring has the share of one",
     }
 }
 
+TEST_CASE("nccl collective: groups side by side share the NICs next to their GPUs",
+          "[nccl_collective]") {
+    const sim::Topology topology = sim::build_cluster("hgx_a100_8", 2);  // two GPUs a NIC
+    const auto workers = topology.workers();
+    const auto together_s = [&](std::size_t groups, std::size_t played) {
+        sim::ClusterNetwork network(topology);
+        for (std::size_t first = 0; first < played; ++first) {
+            std::vector<sim::DeviceId> group;
+            for (std::size_t i = first; i < workers.size(); i += groups) {
+                group.push_back(workers[i]);
+            }
+            const sim::NcclRun run(network, sim::NcclCollective::all_reduce, group, "test");
+            run.start(network, mebibytes(1024), Instant{});
+        }
+        Instant last;
+        for (std::size_t i = 0; i < played; ++i) {
+            last = network.runs().run_until(Instant::never())->at;
+        }
+        return to_seconds(last.since_start());
+    };
+    for (const std::size_t groups : {2U, 4U}) {
+        CAPTURE(groups);
+        const double all_s = together_s(groups, groups);
+        const double nics_s = static_cast<double>(groups) * (1 << 30) / (4 * 25e9 * 0.96);
+        CHECK(all_s > nics_s);
+        CHECK(all_s < 2.1 * nics_s);  // 2 (n - 1)/n
+        CHECK(together_s(groups, 1) < 1.1 * all_s / 2);
+    }
+}
+
+TEST_CASE("nccl collective: messages fill links when they carry what NCCL reaches there",
+          "[nccl_collective]") {
+    const sim::Topology topology = sim::build_cluster("p4d.24xlarge", 2);  // EFA reaches 0.61
+    const auto workers = topology.workers();
+    const std::vector<sim::DeviceId> ends = {workers[0], workers[8]};
+    const auto sent_s = [&](sim::SentBy sent_by) {
+        sim::ClusterNetwork network(topology);
+        const sim::PlacedCollective message(network, {"message", 2, {{{{0, 1}}}}}, ends, sent_by);
+        message.start(network, mebibytes(1024), Instant{});
+        return to_seconds(network.runs().run_until(Instant::never())->at.since_start());
+    };
+    CHECK(sent_s(sim::SentBy::nccl) / sent_s(sim::SentBy::anyone) ==
+          Approx(1 / 0.61).epsilon(0.002));
+}
+
 TEST_CASE("nccl collective: rings leave by as many NICs as they are, on unequal machines, too",
           "[nccl_collective]") {
     const sim::Topology topology = sim::build_cluster("dgx_a100", 2);
