@@ -200,6 +200,27 @@ TEST_CASE("nccl collective: beside other flows each ring has the share of one",
     }
 }
 
+TEST_CASE("nccl collective: a slower link matters only where it holds NCCL up",
+          "[nccl_collective]") {
+    const sim::Topology topology = sim::build_cluster("dgx_h100", 2);  // NVSwitches hold it up
+    const auto workers = topology.workers();
+    const auto with_share_s = [&](double share) {
+        sim::ClusterNetwork network(topology);
+        const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, workers,
+                                           "test");
+        for (const sim::LinkId id : placed.links()) {
+            const sim::Link& link = topology.link(id);
+            if (link.kind != sim::LinkKind::network) continue;
+            network.flows().set_bandwidth(id, BytesPerSecond::of(share * link.bandwidth.raw()));
+        }
+        placed.start(network, mebibytes(1024), Instant{});
+        return to_seconds(network.runs().run_until(Instant::never())->at.since_start());
+    };
+    const double alone_s = with_share_s(1);
+    CHECK(with_share_s(0.8) == Approx(alone_s).epsilon(1e-6));
+    CHECK(with_share_s(0.1) > 5 * alone_s);
+}
+
 TEST_CASE("nccl collective: groups side by side share the NICs next to their GPUs",
           "[nccl_collective]") {
     const sim::Topology topology = sim::build_cluster("hgx_a100_8", 2);  // two GPUs a NIC
