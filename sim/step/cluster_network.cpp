@@ -62,17 +62,40 @@ Router ClusterNetwork::router(std::span<const DeviceId> workers, SentBy sent_by)
     use_links();
     return [this, workers, sent_by, hops = std::vector<Hop>(), reach = NcclReach(topology_)](
                std::int32_t from, std::int32_t to) mutable -> std::span<const Hop> {
+        const auto go = [&](DeviceId first, DeviceId second) {
+            for (const LinkId link : routes().route(first, second)) {
+                hops.push_back({link});
+                if (sent_by == SentBy::anyone) continue;
+                const double share = reach.share(topology_.link(link), first, second);
+                hops.back().parts = static_cast<std::uint32_t>(round_nearest(Hop::whole / share));
+            }
+        };
         const DeviceId first = workers[static_cast<std::size_t>(from)];
-        const DeviceId second = workers[static_cast<std::size_t>(to)];
+        const DeviceId last = workers[static_cast<std::size_t>(to)];
+        const DeviceId relay = sent_by == SentBy::nccl ? relay_of(first, last) : first;
         hops.clear();
-        for (const LinkId link : routes().route(first, second)) {
-            hops.push_back({link});
-            if (sent_by == SentBy::anyone) continue;
-            const double share = reach.share(topology_.link(link), first, second);
-            hops.back().parts = static_cast<std::uint32_t>(round_nearest(Hop::whole / share));
-        }
+        go(first, relay);
+        go(relay, last);
         return hops;
     };
+}
+
+// PXN, of NCCL 2.12 and later: a message leaves its machine beside the GPU that has the receiver's
+// number, if NVLink leads there, and so by the receiver's rail.
+DeviceId ClusterNetwork::relay_of(DeviceId from, DeviceId to) {
+    const MachineId machine = topology_.device(from).machine;
+    const Device& receiver = topology_.device(to);
+    if (machine == receiver.machine) return from;
+    const auto [entry, is_new] = relays_.try_emplace({from, receiver.index}, from);
+    if (!is_new) return entry->second;
+    const std::vector<DeviceId> gpus = topology_.devices_of(DeviceKind::gpu, machine);
+    if (receiver.index >= gpus.size()) return from;
+    const DeviceId relay = gpus[receiver.index];
+    const bool by_nvlink = std::ranges::all_of(routes().route(from, relay), [&](LinkId link) {
+        return topology_.link(link).kind == LinkKind::nvlink;
+    });
+    if (by_nvlink) entry->second = relay;
+    return entry->second;
 }
 
 Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTransport& hosts) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -20,8 +21,9 @@
 
 namespace ukemi::sim {
 
-// NCCL's messages fill a link when it carries what NCCL reaches there (NcclReach).
-enum class SentBy : std::uint8_t { anyone, nccl };
+// What NCCL sends fills a link when it carries what NCCL reaches there (NcclReach). Its messages
+// leave a machine by the receiver's rail; its rings are laid so that they need not change it.
+enum class SentBy : std::uint8_t { anyone, nccl_rings, nccl };
 
 // A cluster's links in a network that can run; what crosses from which device to which.
 class ClusterNetwork {
@@ -66,6 +68,7 @@ private:
     };
     std::span<const Hop> between_hosts(DeviceId from, DeviceId to, const HostTransport& hosts,
                                        const Adding& adding);
+    DeviceId relay_of(DeviceId from, DeviceId to);  // beside which NCCL's messages leave a machine
     void use_links();  // the topology's are added when something first asks for them
 
     const Topology& topology_;
@@ -78,7 +81,8 @@ private:
     CollectiveRuns runs_;
     std::shared_ptr<Routes> routes_;
     std::map<std::tuple<DeviceId, DeviceId, HostTransport, Adding>, std::vector<Hop>> connections_;
-    std::map<std::tuple<DeviceId, HostTransport>, LinkId> adders_;  // threads
+    std::map<std::tuple<DeviceId, HostTransport>, LinkId> adders_;   // threads
+    std::map<std::pair<DeviceId, std::uint32_t>, DeviceId> relays_;  // by receiver's number
 };
 
 }  // namespace ukemi::sim

@@ -99,7 +99,7 @@ NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
     const Topology& topology = network.topology();
     const std::vector<TransferGraph::Edge> edges =
         edges_of(ring_orders(topology, workers, place_), topology, workers, place_.fewer > 0);
-    const Router router = network.router(workers, SentBy::nccl);
+    const Router router = network.router(workers, SentBy::nccl_rings);
     std::map<LinkId, std::uint32_t> parts_on;
     Duration longest;
     for (const TransferGraph::Edge& edge : edges) {

@@ -8,11 +8,16 @@
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
+#include "sim/cluster/nccl/nccl_times.hpp"
 #include "sim/cluster/rings.hpp"
 
 namespace ukemi::sim {
 
 namespace {
+
+Duration start_of(SentBy sent_by) {
+    return sent_by == SentBy::nccl ? seconds(nccl_message_start_s) : Duration{};
+}
 
 void note_links(std::vector<LinkId>& links, std::span<const TransferGraph::Edge> edges,
                 const Router& router) {
@@ -151,7 +156,8 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollecti
 }
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
-                                   std::span<const DeviceId> workers, SentBy sent_by) {
+                                   std::span<const DeviceId> workers, SentBy sent_by)
+    : starts_(start_of(sent_by)) {
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
     place(network, phases, network.router(workers, sent_by), {1, false},
           [&] { return graph_of(phases, network.rule().window_chunks); });
@@ -182,6 +188,7 @@ PlacedTransfer PlacedTransfer::between(ClusterNetwork& network, std::span<const 
     const Router router = network.router(ends, sent_by);
     PlacedTransfer placed{PlacedCollective(), {}};
     placed.sends.name_ = phases.name;
+    placed.sends.starts_ = start_of(sent_by);
     note_links(placed.sends.links_, phase.edges, router);
     const auto graph = graph_of(phases, network.rule().window_chunks);
     std::vector<RouteId> routes;
@@ -231,6 +238,7 @@ std::optional<Duration> PlacedCollective::takes(Bytes bytes) const {
 
 RunId PlacedCollective::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
     if (nccl_ != nullptr) return nccl_->start(network, bytes, at);
+    at = at + starts_;
     CollectiveRuns& runs = network.runs();
     if (plan_ != nullptr) return runs.start(plan_, bytes, at, play_, window_);
     if (graph_ != nullptr) return runs.start(graph_, bytes, at);

@@ -55,6 +55,7 @@ public:
                      const HostTransport* hosts = nullptr, std::string_view job = {},
                      const PhasedCollective& sums = {});
 
+    // From GPU to GPU. NCCL's messages begin with a launch, as its collectives do.
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
                      std::span<const DeviceId> workers, SentBy sent_by);
 
@@ -79,6 +80,7 @@ private:
                      const HostTransport& hosts, std::string_view job);
 
     std::string name_;
+    Duration starts_;                        // before its bytes
     std::shared_ptr<const FluidPlan> plan_;  // fluid, or a ring
     RingPlay play_ = RingPlay::fluid;        // of the plan
     std::int32_t window_ = 0;                // of a ring

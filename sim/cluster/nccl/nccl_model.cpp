@@ -14,7 +14,7 @@ using ByProtocol = std::array<double, nccl_protocols>;
 using ByScale = std::array<double, 3>;  // one machine, two, more
 
 // Microseconds, LL, LL128, Simple; ring, then tree.
-constexpr std::array<ByProtocol, 2> base_us = {{{6.6, 14.0, 8.4}, {6.8, 14.0, 8.4}}};
+constexpr std::array<ByProtocol, 2> base_us = {{{6.6, 14.0, nccl_simple_us}, {6.8, 14.0, 8.4}}};
 constexpr std::array<ByProtocol, 2> nvlink_us = {{{0.6, 1.9, 3.4}, {0.6, 1.25, 4.0}}};
 constexpr std::array<ByProtocol, 2> pcie_us = {{{1.0, 2.5, 5.7}, {1.0, 1.9, 4.0}}};
 constexpr std::array<ByProtocol, 2> network_us = {{{2.7, 4.0, 14.0}, {5.0, 8.5, 14.0}}};

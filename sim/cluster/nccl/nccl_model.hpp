@@ -33,6 +33,8 @@ struct NcclChoice {
 };
 std::string to_string(NcclChoice choice);  // "ring/LL128"
 
+// Before a message's first byte: what a ring of Simple begins with.
+inline constexpr double nccl_simple_us = 8.4;
 // The parts of a price that a clock can be held against (nccl_times.hpp).
 double nccl_latency_us(const NcclPlace& place, NcclChoice choice, Bytes bytes,
                        NcclCollective collective);
