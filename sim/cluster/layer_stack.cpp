@@ -29,9 +29,10 @@ LayerCost& LayerStack::add_layer(std::string_view name) {
     return profile_.layers.back();
 }
 
-void LayerStack::add_tensor(std::string_view layer, std::string_view kind, std::int64_t elements) {
+void LayerStack::add_tensor(std::string_view layer, std::string_view kind, std::int64_t elements,
+                            std::int64_t rows) {
     INVARIANT(elements > 0);
-    profile_.tensors.push_back({fmt::format("{}.{}", layer, kind), elements});
+    profile_.tensors.push_back({fmt::format("{}.{}", layer, kind), elements, rows});
     profile_.layers.back().parameters += elements;
 }
 
@@ -53,7 +54,7 @@ void LayerStack::convolution(std::string_view name, std::int64_t channels, const
     layer.rows = next.height * next.width;
     layer.columns = channels;
     layer.depth = taps;
-    add_tensor(name, "weight", taps * channels);
+    add_tensor(name, "weight", taps * channels, channels);
     if (bias) add_tensor(name, "bias", channels);
     reach(next);
 }
@@ -78,7 +79,7 @@ void LayerStack::dense(std::string_view name, std::int64_t outputs, bool bias) {
     layer.rows = 1;
     layer.columns = outputs;
     layer.depth = inputs;
-    add_tensor(name, "weight", inputs * outputs);
+    add_tensor(name, "weight", inputs * outputs, outputs);
     if (bias) add_tensor(name, "bias", outputs);
     reach({outputs, 1, 1});
 }

@@ -47,7 +47,8 @@ public:
 
 private:
     LayerCost& add_layer(std::string_view name);
-    void add_tensor(std::string_view layer, std::string_view kind, std::int64_t elements);
+    void add_tensor(std::string_view layer, std::string_view kind, std::int64_t elements,
+                    std::int64_t rows = 0);
     void reach(const Shape& next);  // the layer's output is kept
 
     ModelProfile profile_;

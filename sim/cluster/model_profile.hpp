@@ -19,6 +19,7 @@ namespace ukemi::sim {
 struct GradientTensor {
     std::string name;
     std::int64_t elements = 0;
+    std::int64_t rows = 0;  // of a matrix: its outputs, or words; 0: a vector, or not known
 };
 
 struct LayerCost {

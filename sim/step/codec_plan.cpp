@@ -98,18 +98,8 @@ private:
 
 std::vector<kernels::TensorShape> tensor_shapes(const ModelProfile& model) {
     std::vector<kernels::TensorShape> shapes;
-    for (std::size_t i = 0; i < model.tensors.size(); ++i) {
-        const GradientTensor& tensor = model.tensors[i];
-        std::int64_t rows = tensor.elements;
-        const bool of_words =
-            tensor.name.starts_with("embeddings.") || tensor.name == "logits.weight";
-        if (!of_words && tensor.name.ends_with(".weight") && i + 1 < model.tensors.size()) {
-            const std::int64_t outputs = model.tensors[i + 1].elements;
-            if (tensor.elements % outputs == 0) rows = outputs;
-        } else if (model.transformer && of_words &&
-                   tensor.elements % model.transformer->hidden == 0) {
-            rows = tensor.elements / model.transformer->hidden;
-        }
+    for (const GradientTensor& tensor : model.tensors) {
+        const std::int64_t rows = tensor.rows > 0 ? tensor.rows : tensor.elements;
         shapes.push_back({rows, tensor.elements / rows});
     }
     return shapes;

@@ -7,9 +7,8 @@
 // kernels of a GPU (codec_kernels.hpp), or the codec's operations at a given rate; they hold up
 // the backward pass (data_parallel_player.hpp).
 //
-// A weight is a matrix of as many rows as the layer has outputs: as the bias or scale after it has
-// elements; embeddings of transformers and an output matrix of its own have hidden columns.
-// Everything else is a vector.
+// A weight is a matrix of as many rows as its layer has outputs (of a convolution: channels), an
+// embedding of as many as it has words; everything else is a vector (GradientTensor::rows).
 #pragma once
 
 #include <span>

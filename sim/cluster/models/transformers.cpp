@@ -33,15 +33,15 @@ public:
         profile_.layers.back().name = name;
     }
 
-    void tensor(std::string_view kind, std::int64_t elements) {
+    void tensor(std::string_view kind, std::int64_t elements, std::int64_t rows = 0) {
         LayerCost& layer = profile_.layers.back();
-        profile_.tensors.push_back({fmt::format("{}.{}", layer.name, kind), elements});
+        profile_.tensors.push_back({fmt::format("{}.{}", layer.name, kind), elements, rows});
         layer.parameters += elements;
     }
 
     // Applied to every token.
     void dense(std::string_view kind, std::int64_t inputs, std::int64_t outputs) {
-        tensor(fmt::format("{}.weight", kind), inputs * outputs);
+        tensor(fmt::format("{}.weight", kind), inputs * outputs, outputs);
         tensor(fmt::format("{}.bias", kind), outputs);
         const std::int64_t tokens = shape_.sequence_length;
         profile_.layers.back().forward_flops +=
@@ -52,7 +52,7 @@ public:
     // A product with every expert's weights beside a product with one: each token takes some.
     void expert_dense(std::int64_t expert, std::string_view kind, std::int64_t inputs,
                       std::int64_t outputs) {
-        tensor(fmt::format("expert{}.{}.weight", expert, kind), inputs * outputs);
+        tensor(fmt::format("expert{}.{}.weight", expert, kind), inputs * outputs, outputs);
         tensor(fmt::format("expert{}.{}.bias", expert, kind), outputs);
         if (expert > 0) return;
         const std::int64_t taken = shape_.experts_per_token * shape_.sequence_length;
@@ -64,7 +64,7 @@ public:
     // Scores of all experts for every token (no bias), then the experts.
     void experts() {
         const std::int64_t h = shape_.hidden;
-        tensor("router.weight", h * shape_.experts);
+        tensor("router.weight", h * shape_.experts, shape_.experts);
         profile_.layers.back().forward_flops +=
             2.0 * static_cast<double>(width()) * static_cast<double>(shape_.experts);
         moves(width() + shape_.sequence_length * shape_.experts);
@@ -105,7 +105,8 @@ public:
 
     void logits() {  // the embedding's matrix again, or one of its own
         layer("logits");
-        if (!shape_.tied_embedding) tensor("weight", shape_.vocabulary * shape_.hidden);
+        if (!shape_.tied_embedding)
+            tensor("weight", shape_.vocabulary * shape_.hidden, shape_.vocabulary);
         profile_.layers.back().forward_flops =
             2.0 * static_cast<double>(width()) * static_cast<double>(shape_.vocabulary);
         const std::int64_t values = shape_.sequence_length * shape_.vocabulary;
@@ -147,9 +148,9 @@ ModelProfile bert(std::string name, const TransformerShape& shape) {
     Transformer net(std::move(name), shape);
     const std::int64_t h = shape.hidden;
     net.layer("embeddings");
-    net.tensor("word", shape.vocabulary * h);
-    net.tensor("position", shape.positions * h);
-    net.tensor("segment", 2 * h);
+    net.tensor("word", shape.vocabulary * h, shape.vocabulary);
+    net.tensor("position", shape.positions * h, shape.positions);
+    net.tensor("segment", 2 * h, 2);
     net.norm("norm");
     for (std::int64_t i = 0; i < shape.layers; ++i) {
         net.layer(fmt::format("layer{}.attention", i));
@@ -164,7 +165,7 @@ ModelProfile bert(std::string name, const TransformerShape& shape) {
         net.keep_block();
     }
     net.layer("pooler");  // the first token only
-    net.tensor("dense.weight", h * h);
+    net.tensor("dense.weight", h * h, h);
     net.tensor("dense.bias", h);
     return net.finished();
 }
@@ -173,8 +174,8 @@ ModelProfile gpt2(std::string name, const TransformerShape& shape) {
     Transformer net(std::move(name), shape);
     const std::int64_t h = shape.hidden;
     net.layer("embeddings");
-    net.tensor("word", shape.vocabulary * h);
-    if (shape.positions > 0) net.tensor("position", shape.positions * h);
+    net.tensor("word", shape.vocabulary * h, shape.vocabulary);
+    if (shape.positions > 0) net.tensor("position", shape.positions * h, shape.positions);
     for (std::int64_t i = 0; i < shape.layers; ++i) {
         net.layer(fmt::format("layer{}.attention", i));
         net.norm("norm");

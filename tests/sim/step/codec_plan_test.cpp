@@ -5,6 +5,8 @@
 
 #include "base/input_error.hpp"
 #include "sim/cluster/fabric.hpp"
+#include "sim/cluster/layer_stack.hpp"
+#include "sim/cluster/models/architectures.hpp"
 #include "sim/step/perfetto_trace.hpp"
 #include "sim/step/step_run.hpp"
 
@@ -47,6 +49,37 @@ TEST_CASE("codec plan: weights are matrices of as many rows as outputs", "[codec
     CHECK(shapes[26] == kernels::TensorShape{4096, 25'088});  // fc6
     const sim::ModelProfile bert = sim::model_named("bert_base", "test");
     CHECK(sim::tensor_shapes(bert)[0] == kernels::TensorShape{30'522, 768});
+}
+
+TEST_CASE("codec plan: weights without a bias are the same matrices", "[codec_plan]") {
+    const auto bytes_of = [](bool bias, const char* codec) {
+        sim::LayerStack net("mine", "sample", {3, 32, 32});
+        net.convolution("conv", 64, sim::LayerStack::square(3, 2, 1), bias);
+        net.dense("inner", 512, bias);
+        net.dense("outer", 10, bias);
+        const sim::ModelProfile model = net.finished();
+        const sim::BucketRule rule;
+        std::vector<sim::GradientBucket> buckets = sim::gradient_buckets(model, rule, 4, "test");
+        return sim::encode_buckets(buckets, model, rule, 4, {codec, 2, 1e11, 1e11}, 4, "test")
+            .message.raw();
+    };
+    // 4 r (rows + columns) each; biases whole.
+    constexpr std::int64_t matrices = 64 + 27 + 512 + 64 * 16 * 16 + 10 + 512;
+    CHECK(bytes_of(false, "power_sgd") == 4 * 2 * matrices);
+    constexpr std::int64_t biases = 4 * (64 + 512 + 10);
+    CHECK(bytes_of(true, "power_sgd") == 4 * 2 * matrices + biases);
+    CHECK(bytes_of(true, "atomo") == bytes_of(false, "atomo") + biases);
+}
+
+TEST_CASE("codec plan: a router's scores are a matrix of as many rows as experts", "[codec_plan]") {
+    sim::TransformerShape shape{2, 64, 4, 1000, 32, 32};
+    shape.experts = 4;
+    const sim::ModelProfile model = sim::gpt2("experts", shape);
+    const std::vector<kernels::TensorShape> shapes = sim::tensor_shapes(model);
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        if (!model.tensors[i].name.ends_with("router.weight")) continue;
+        CHECK(shapes[i] == kernels::TensorShape{4, 64});
+    }
 }
 
 TEST_CASE("codec plan: bytes are those of every tensor by itself, whatever the buckets",
