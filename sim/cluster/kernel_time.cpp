@@ -28,8 +28,25 @@ struct KnownRates {
     double l2_gb_per_s;
     double product_share;
     std::string_view source;
+    const FlashRates& flash;
     bool scales_blocks = false;
 };
+
+// Flash attention, of the peak of the step's precision (half of all pairs, and 2.5 times as much
+// backward as forward, are counted here as in these sources). Ampere: up to 73 % forward and 63 %
+// backward (Dao 2023, FlashAttention-2, arXiv:2307.08691, figures 5 and 6, heads of 128), with
+// heads of 64 as much less as the same program on H100 (324 of 370 and 291 of 322 TFLOP/s), whose
+// figures give the ramp, too. Hopper: fits to what FlashAttention-3 reaches (Shah et al. 2024,
+// arXiv:2407.08608, figures 5 and 6). Blackwell: FlashAttention-4 on B200 (github
+// Dao-AILab/flash-attention, pull requests 2605 and 2280), backward with heads of 64 as much less
+// as on Hopper. CDNA 3: up to 480 TFLOP/s forward with heads of 128 (github
+// AMD-AGI/Primus-Turbo, pull request 43), the rest in Hopper's proportions. GPUs before Ampere,
+// which have no such kernel that anybody has published rates of, are taken to reach Ampere's.
+constexpr FlashRates ampere_flash{0.64, 0.73, 0.57, 0.63, 400};
+constexpr FlashRates hopper_flash{0.50, 0.65, 0.48, 0.57, 500};
+constexpr FlashRates blackwell_flash{0.40, 0.64, 0.51, 0.60, 1000};
+constexpr FlashRates cdna_3_flash{0.28, 0.37, 0.27, 0.32, 500};
+constexpr FlashRates older_flash = ampere_flash;
 
 // SMs: data sheets. L2: table 3 of Ultrasonics Sonochemistry 99, 106546 (2023) for V100, A100 and
 // H100; the others' as much faster than their memory as V100's (assumed). Products: "maximum
@@ -44,23 +61,23 @@ constexpr double cdna_3_share = 0.598;
 constexpr std::string_view measured = "achievable products, github stas00/ml-engineering";
 constexpr std::string_view assumed = "assumed: products as on A100";
 constexpr KnownRates known[] = {
-    {"k80", 13, 240 * l2_to_memory, ampere_share, assumed},
-    {"titan_x_maxwell", 24, 336.5 * l2_to_memory, ampere_share, assumed},
-    {"titan_x_pascal", 28, 480 * l2_to_memory, ampere_share, assumed},
-    {"p100_pcie", 56, 732 * l2_to_memory, ampere_share, assumed},
-    {"p100_sxm2", 56, 732 * l2_to_memory, ampere_share, assumed},
-    {"v100_pcie_16gb", 80, 3133, ampere_share, assumed},
-    {"v100_sxm2_16gb", 80, 3133, ampere_share, assumed},
-    {"v100_sxm2_32gb", 80, 3133, ampere_share, assumed},
-    {"t4", 40, 320 * l2_to_memory, ampere_share, assumed},
-    {"rtx6000", 72, 672 * l2_to_memory, ampere_share, assumed},
-    {"a100_sxm4_40gb", 108, 7219, ampere_share, measured},
-    {"a100_sxm4_80gb", 108, 7219, ampere_share, measured},
-    {"h100_sxm5_80gb", 132, 8986, hopper_share, measured},
-    {"h200_sxm_141gb", 132, 8986, hopper_share, measured},
-    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, blackwell_share, measured, true},
-    {"gb200_186gb", 152, 8000 * l2_to_memory, blackwell_share, measured, true},
-    {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, measured},
+    {"k80", 13, 240 * l2_to_memory, ampere_share, assumed, older_flash},
+    {"titan_x_maxwell", 24, 336.5 * l2_to_memory, ampere_share, assumed, older_flash},
+    {"titan_x_pascal", 28, 480 * l2_to_memory, ampere_share, assumed, older_flash},
+    {"p100_pcie", 56, 732 * l2_to_memory, ampere_share, assumed, older_flash},
+    {"p100_sxm2", 56, 732 * l2_to_memory, ampere_share, assumed, older_flash},
+    {"v100_pcie_16gb", 80, 3133, ampere_share, assumed, older_flash},
+    {"v100_sxm2_16gb", 80, 3133, ampere_share, assumed, older_flash},
+    {"v100_sxm2_32gb", 80, 3133, ampere_share, assumed, older_flash},
+    {"t4", 40, 320 * l2_to_memory, ampere_share, assumed, older_flash},
+    {"rtx6000", 72, 672 * l2_to_memory, ampere_share, assumed, older_flash},
+    {"a100_sxm4_40gb", 108, 7219, ampere_share, measured, ampere_flash},
+    {"a100_sxm4_80gb", 108, 7219, ampere_share, measured, ampere_flash},
+    {"h100_sxm5_80gb", 132, 8986, hopper_share, measured, hopper_flash},
+    {"h200_sxm_141gb", 132, 8986, hopper_share, measured, hopper_flash},
+    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, blackwell_share, measured, blackwell_flash, true},
+    {"gb200_186gb", 152, 8000 * l2_to_memory, blackwell_share, measured, blackwell_flash, true},
+    {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, measured, cdna_3_flash},
 };
 
 // Of the memory's rate: assumed, as in known_curves.cpp. PyTorch in eager mode: 2.45 ms of one
@@ -90,7 +107,7 @@ KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where) {
         if (one.gpu != gpu.name) continue;
         return {
             one.multiprocessors, one.l2_gb_per_s, one.product_share, odd_row_share, memory_share,
-            kernel_start_s,      host_s,          one.scales_blocks, one.source};
+            kernel_start_s,      host_s,          one.scales_blocks, one.source,    one.flash};
     }
     throw InputError(where, "",
                      fmt::format("no multiprocessors of {} are known, to time kernels", gpu.name));
@@ -165,6 +182,41 @@ KernelSum KernelClock::product_saving(const Gemm& gemm, double saving) const {
 
 KernelSum KernelClock::traffic(double bytes) const {
     return {bytes / memory_ + rates_.start_s, 1, bytes / memory_};
+}
+
+// Softmax takes as long for a pair of tokens whatever a head has, products as much longer as it has
+// more: the inverse of the rate is linear in that of the head. Wider heads are as fast as 128. Each
+// block of queries (backward: of keys) has a beginning and an end, and at the mask a tile that is
+// computed whole. The last of a sample's blocks has twice the keys of the mean one, and no kernel
+// is faster than that block.
+KernelSum KernelClock::flash(const FlashAttention& attention, int products, double of_64,
+                             double of_128, double bytes) const {
+    INVARIANT(attention.batch >= 1 && attention.queries >= 1 && attention.head >= 1);
+    constexpr double wide = 128;
+    constexpr std::int64_t block = 128;
+    const double head = std::min(static_cast<double>(attention.head), wide);
+    const double slowness = 1 / of_128 + (1 / of_64 - 1 / of_128) * (wide / head - 1);
+    const double share = std::min(1 / slowness, rates_.product_share);
+    const auto batch = static_cast<double>(attention.batch);
+    const auto keys = static_cast<double>(attention.keys);
+    const double pairs = batch * static_cast<double>(attention.queries) * keys / 2;
+    const double flops = 2 * products * pairs * static_cast<double>(attention.head);
+    const double filled_s = flops / (flops_ * share) * (1 + rates_.flash.ramp_tokens / keys);
+    const double blocks = batch * static_cast<double>(rounded_up(attention.queries, block));
+    const double longest = 2 * static_cast<double>(rates_.multiprocessors) / blocks;
+    const double moved_s = bytes / memory_;
+    return {std::max(filled_s * std::max(1.0, longest), moved_s) + rates_.start_s, 1,
+            std::max(filled_s, moved_s)};
+}
+
+KernelSum KernelClock::flash_forward(const FlashAttention& attention) const {
+    const FlashRates& rates = rates_.flash;
+    return flash(attention, 2, rates.forward_64, rates.forward_128, attention.bytes);
+}
+
+KernelSum KernelClock::flash_backward(const FlashAttention& attention) const {
+    const FlashRates& rates = rates_.flash;
+    return flash(attention, 5, rates.backward_64, rates.backward_128, 2 * attention.bytes);
 }
 
 KernelSum KernelClock::made_eight_bits(double values, std::int64_t matrices) const {

@@ -6,11 +6,12 @@
 // on their way from the L2 cache, whichever is longer; deep products of few tiles are split along
 // k. The fastest of the usual tiles counts, and no product is faster than its matrices in memory
 // (tiles and waves: NVIDIA, "Matrix Multiplication Background User's Guide"). Everything else is
-// bounded by memory. In fp8, only products with weights have inputs of eight bits; values
-// otherwise are bf16. Inputs are made eight bits as they are and transposed: with one scale a
-// matrix in three kernels (its greatest value, the scale, the values), with one for each 32 values
-// in one (Micikevicius et al. 2022; OCP Microscaling, 2023: GPUs from Blackwell on). On + − × ÷
-// only, so that times are equal on every machine.
+// bounded by memory. Flash attention has rates of its own, since its softmax is no product. In fp8,
+// only products with weights have inputs of eight bits; values otherwise are bf16. Inputs are made
+// eight bits as they are and transposed: with one scale a matrix in three kernels (its greatest
+// value, the scale, the values), with one for each 32 values in one (Micikevicius et al. 2022; OCP
+// Microscaling, 2023: GPUs from Blackwell on). On + − × ÷ only, so that times are equal on every
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,16 @@
 #include "sim/cluster/gpu_profile.hpp"
 
 namespace ukemi::sim {
+
+// What flash attention reaches of the peak on long sequences, by what a head has: 64 numbers or
+// 128.
+struct FlashRates {
+    double forward_64 = 0;
+    double forward_128 = 0;
+    double backward_64 = 0;
+    double backward_128 = 0;
+    double ramp_tokens = 0;  // a masked sequence of as many reaches half of that
+};
 
 // What kernels reach of a GPU's peaks. Where each default is from: kernel_time.cpp.
 struct KernelRates {
@@ -32,6 +43,7 @@ struct KernelRates {
     double launch_s = 0;         // what the host needs for one
     bool scales_blocks = false;  // eight bits have a scale for each 32 values
     std::string_view source;
+    FlashRates flash;
 };
 // InputError(WHERE …) if nothing is known of this GPU.
 KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where);
@@ -44,6 +56,15 @@ struct Gemm {
     double bytes = 0;          // that it moves; 0: each of its three matrices once
     std::int64_t row = 0;      // values in a row of what is not laid out along k; 0: aligned
     bool eight_bits = false;   // of its inputs, where the precision is fp8; else bf16 there
+};
+
+// One kernel of flash attention, with a causal mask: half of all pairs of tokens.
+struct FlashAttention {
+    std::int64_t batch = 0;  // samples times heads
+    std::int64_t queries = 0;
+    std::int64_t keys = 0;  // of the whole sequence
+    std::int64_t head = 0;
+    double bytes = 0;  // that the forward kernel moves; the backward one twice as many
 };
 
 // Kernels one after another: what they take on the device, and how many the host launches. And what
@@ -72,6 +93,9 @@ public:
     // In fp32 with so many times fewer multiplications (LayerCost::fp32_saving).
     KernelSum product_saving(const Gemm& gemm, double saving) const;
     KernelSum traffic(double bytes) const;
+    // Two products of every pair forward, five backward (Dao 2023, FlashAttention-2).
+    KernelSum flash_forward(const FlashAttention& attention) const;
+    KernelSum flash_backward(const FlashAttention& attention) const;
     // In fp8: so many values that so many matrices have together; else nothing.
     KernelSum made_eight_bits(double values, std::int64_t matrices = 1) const;
     double launch_seconds() const { return rates_.launch_s; }
@@ -84,6 +108,8 @@ private:
         double filled = 0;   // of these, with a block on every multiprocessor
     };
     Tiled tiled(const Gemm& gemm, double share, std::int64_t value_bytes) const;
+    KernelSum flash(const FlashAttention& attention, int products, double of_64, double of_128,
+                    double bytes) const;
 
     KernelRates rates_;
     double flops_ = 0;         // of the GPU

@@ -243,20 +243,11 @@ private:
         }
     }
 
-    // Inputs and results are so many bytes; backward twice as many.
     void flash(double bytes) {
-        const std::int64_t batch = cut_.batch * heads_;
-        const std::int64_t keys = divided(shape_.sequence_length, 2);  // of a token, in the mean
-        const auto one_kernel = [&](int to_scores, int from_scores, double moved) {
-            const KernelSum scores = clock_.product({queries_, keys, head_, batch, moved});
-            const KernelSum values = clock_.product({queries_, head_, keys, batch, moved});
-            const double start_s = clock_.traffic(0).device_s;
-            return KernelSum{to_scores * (scores.device_s - start_s) +
-                                 from_scores * (values.device_s - start_s) + start_s,
-                             1, to_scores * scores.shared_s + from_scores * values.shared_s};
-        };
-        forward(one_kernel(1, 1, bytes / 2));
-        backward(one_kernel(2, 3, 2 * bytes / 5));
+        const FlashAttention attention{cut_.batch * heads_, queries_, shape_.sequence_length, head_,
+                                       bytes};
+        forward(clock_.flash_forward(attention));
+        backward(clock_.flash_backward(attention));
     }
 
     // Backward: of the input, of scale and shift in two kernels, and the residual's sum.

@@ -7,8 +7,9 @@
 // residuals are whole on each, or of 1/t of the tokens (sequence parallelism: Korthikanti et al.
 // 2022). Flash attention is one kernel each way, of two products forward and five backward over
 // half of the pairs (those that a causal mask leaves), which moves its inputs and results only (Dao
-// et al., NeurIPS 2022). A gated inner layer has two products side by side. The loss is a cross
-// entropy in fp32. Other layers: a product with its two backward products, and bytes.
+// et al., NeurIPS 2022), at rates of its own (kernel_time.hpp). A gated inner layer has two
+// products side by side. The loss is a cross entropy in fp32. Other layers: a product with its two
+// backward products, and bytes.
 //
 // Experts as Megatron Core trains them without dropping tokens (github NVIDIA/Megatron-LM,
 // core/transformer/moe; NVIDIA/TransformerEngine, module/grouped_linear.py): scores and the choice

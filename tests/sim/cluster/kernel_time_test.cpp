@@ -8,6 +8,7 @@
 
 #include "base/input_error.hpp"
 #include "sim/cluster/layer_kernels.hpp"
+#include "sim/cluster/models/architectures.hpp"
 
 namespace ukemi {
 namespace {
@@ -19,6 +20,22 @@ sim::KernelClock clock_of(const char* gpu, sim::Precision precision) {
 
 double seconds_of(const sim::KernelClock& clock, const sim::Gemm& gemm) {
     return clock.product(gemm).device_s;
+}
+
+// FLOP/s of flash attention under a causal mask, half of the pairs counted: 16,384 tokens of 2048
+// values (as published tables have them), or so many times as many.
+double flash_rate(const char* gpu, std::int64_t head, std::int64_t sequence, bool backward,
+                  std::int64_t times = 1) {
+    sim::TransformerShape shape{1, 2048, 2048 / head, 1024, sequence, sequence};
+    shape.flash = true;
+    const sim::ModelProfile model = sim::gpt2("flash", shape);
+    const std::int64_t batch = times * 16'384 / sequence;
+    const sim::LayerKernels kernels = sim::layer_kernels(clock_of(gpu, sim::Precision::fp16), model,
+                                                         model.layers[1], {batch, 1, false});
+    const auto tokens = static_cast<double>(sequence);
+    const double pairs = static_cast<double>(batch) * tokens * tokens / 2;
+    const double flops = 2 * (backward ? 5 : 2) * pairs * 2048;
+    return flops / (backward ? kernels.scores_back : kernels.scores).device_s;
 }
 
 }  // namespace
@@ -83,6 +100,97 @@ TEST_CASE("kernels: a block of Megatron is 15 kernels forward, and scales as it 
     CHECK(backward == 31);
     CHECK(whole / eighth > 4);  // norms and residuals are not cut
     CHECK(whole / eighth < 8);
+}
+
+TEST_CASE("kernels: flash attention reaches what is published of it", "[kernels][golden]") {
+    struct FlashRow {
+        const char* gpu;
+        std::int64_t head;
+        bool backward;
+        std::int64_t times;          // as many tokens as 16,384
+        std::int64_t first;          // sequence, twice as long with each number
+        std::vector<double> tflops;  // recorded
+    };
+    // H100: Shah et al. 2024 (arXiv:2407.08608), FlashAttention-3 in figures 5 (causal) and 6
+    // (without a mask, which has less at its edges). B200: github Dao-AILab/flash-attention, pull
+    // request 2605, FlashAttention-4, causal. A100: github liangan1/GPU_travel, FlashAttention-2,
+    // causal, at clocks that its power limit holds down.
+    const FlashRow rows[] = {
+        {"h100_sxm5_80gb", 64, false, 1, 512, {197, 265, 371, 420, 460, 473}},
+        {"h100_sxm5_80gb", 128, false, 1, 512, {292, 423, 521, 579, 602, 616}},
+        {"h100_sxm5_80gb", 64, true, 1, 512, {272, 363, 422, 453, 472, 474}},
+        {"h100_sxm5_80gb", 128, true, 1, 512, {316, 424, 501, 542, 559, 561}},
+        {"b200_sxm_180gb", 64, false, 2, 1024, {423, 579, 713, 792, 834}},
+        {"b200_sxm_180gb", 128, false, 2, 1024, {697, 927, 1090}},
+        {"a100_sxm4_80gb", 128, false, 1, 1024, {143.7}},
+    };
+    fmt::print("flash attention, TFLOP/s by sequence: here, as a large product, recorded\n");
+    double sum = 0;
+    double naive_sum = 0;
+    int count = 0;
+    for (const FlashRow& row : rows) {
+        const sim::GpuProfile& gpu = sim::gpu_named(row.gpu, "t");
+        const double naive = gpu.peak_flops(sim::Precision::fp16) *
+                             sim::known_kernel_rates(gpu, "t").product_share / 1e12;
+        std::int64_t sequence = row.first;
+        for (const double recorded : row.tflops) {
+            const double here =
+                flash_rate(row.gpu, row.head, sequence, row.backward, row.times) / 1e12;
+            fmt::print("{:<15} head {:>3} {:<8}{:>6} {:7.0f}{:7.0f}{:7.0f} ({:+.0f} %)\n", row.gpu,
+                       row.head, row.backward ? "backward" : "forward", sequence, here, naive,
+                       recorded, (here / recorded - 1) * 100);
+            CHECK(std::abs(here / recorded - 1) < 0.3);
+            sum += std::abs(here / recorded - 1);
+            naive_sum += std::abs(naive / recorded - 1);
+            sequence *= 2;
+            ++count;
+        }
+    }
+    fmt::print("mean error {:.1f} %, as a large product {:.1f} %\n", sum / count * 100,
+               naive_sum / count * 100);
+    CHECK(sum / count < 0.09);
+    CHECK(naive_sum / count > 0.8);
+}
+
+TEST_CASE("kernels: flash attention on A100 is 50 to 73 % of the peak forward, 44 to 63 % backward",
+          "[kernels]") {
+    for (const std::int64_t head : {64, 128}) {
+        double before = 0;
+        for (std::int64_t sequence = 512; sequence <= 16'384; sequence *= 2) {
+            CAPTURE(head, sequence);
+            const double forward = flash_rate("a100_sxm4_80gb", head, sequence, false) / 312e12;
+            const double backward = flash_rate("a100_sxm4_80gb", head, sequence, true) / 312e12;
+            CHECK(forward > before);
+            before = forward;
+            CHECK(forward < 0.73);
+            CHECK(backward < 0.63);
+            if (sequence < 2048) continue;  // shorter ones are below those shares in the figures
+            CHECK(forward > 0.50);
+            CHECK(backward > 0.44);
+        }
+    }
+    // Halves of heads of 64 have the same softmax, and wider ones than 128 are as fast.
+    const double narrow = flash_rate("a100_sxm4_80gb", 32, 8192, false);
+    CHECK(narrow < 0.85 * flash_rate("a100_sxm4_80gb", 64, 8192, false));
+    CHECK(flash_rate("a100_sxm4_80gb", 256, 8192, false) ==
+          Approx(flash_rate("a100_sxm4_80gb", 128, 8192, false)).epsilon(0.01));
+    for (const sim::GpuProfile& gpu : sim::all_gpus()) {
+        const sim::FlashRates flash = sim::known_kernel_rates(gpu, "t").flash;
+        for (const double share :
+             {flash.forward_64, flash.forward_128, flash.backward_64, flash.backward_128}) {
+            CHECK((share > 0.2 && share < 0.8));
+        }
+    }
+}
+
+TEST_CASE("kernels: few blocks of flash attention wait for the longest", "[kernels]") {
+    const sim::KernelClock a100 = clock_of("a100_sxm4_80gb", sim::Precision::fp16);
+    const sim::KernelSum one = a100.flash_forward({1, 4096, 4096, 128, 0});  // 32 blocks of 128
+    const sim::KernelSum four = a100.flash_forward({4, 4096, 4096, 128, 0});
+    const sim::KernelSum many = a100.flash_forward({64, 4096, 4096, 128, 0});
+    CHECK(four.device_s == Approx(one.device_s));
+    CHECK(four.shared_s == Approx(4 * one.shared_s));
+    CHECK(many.device_s == Approx(many.shared_s + 2e-6));
 }
 
 TEST_CASE("kernels: unknown multiprocessors and precisions are refused", "[kernels]") {
