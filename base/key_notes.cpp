@@ -102,8 +102,8 @@ public:
             if (is_news(next)) read(next);
         }
         for (KeyNote& note : notes_) {
-            note.required = asked_[note.path] == visits_of(parent_of(note.path)) &&
-                            !optional_.contains(note.path) && note.required;
+            note.needed = !optional_.contains(note.path) && note.required;
+            note.required = note.needed && asked_[note.path] == visits_of(parent_of(note.path));
         }
         std::ranges::stable_sort(notes_, {}, &KeyNote::path);
         return std::move(notes_);

@@ -40,6 +40,7 @@ struct KeyNote {
     KeyKind kind = KeyKind::text;
     bool listed = false;  // a list of these
     bool required = false;
+    bool needed = false;               // where it is read, which some kinds may not do
     std::optional<double> least = {};  // of numbers and integers
     std::optional<double> most = {};
     std::vector<std::string> names = {};

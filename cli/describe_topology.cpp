@@ -52,20 +52,25 @@ std::string rings_text(const sim::Topology& topology) {
     const sim::RingEfficiency& efficiency = sim::ring_efficiency(gpu, switched);
     // Of links that nobody has said the share of.
     const bool is_known = !gpu.empty() && efficiency.links != sim::ring_efficiency("", false).links;
-    std::string text = fmt::format(
-        "\nrings of an all-reduce over the first GPUs (line rate; estimated bus bandwidth, {})\n",
-        is_known ? efficiency.source : "unknown for these GPUs");
+    std::string rows;
+    bool on_nvlink = false;  // shares are of NVLink: nothing is estimated of rings on other links
     for (std::size_t count = 2; count <= std::min(gpus.size(), ring_rows_max); ++count) {
         const sim::RingPlan plan = sim::find_rings(topology, std::span(gpus).first(count));
-        text += fmt::format("{:>4} GPUs {:>4} {:<8}{:>9.4g} GB/s", count, plan.rings.size(),
+        rows += fmt::format("{:>4} GPUs {:>4} {:<8}{:>9.4g} GB/s", count, plan.rings.size(),
                             sim::to_string(plan.kind), plan.bandwidth.raw() / 1e9);
+        on_nvlink = on_nvlink || plan.kind != sim::RingKind::routed;
         if (is_known && plan.kind != sim::RingKind::routed) {
-            text += fmt::format("{:>9.4g} GB/s",
+            rows += fmt::format("{:>9.4g} GB/s",
                                 sim::ring_bus_bandwidth(plan, count, efficiency).raw() / 1e9);
         }
-        text += "\n";
+        rows += "\n";
     }
-    return text;
+    const std::string estimate =
+        !on_nvlink ? ""
+                   : fmt::format("; estimated bus bandwidth, {}",
+                                 is_known ? efficiency.source : "unknown for these GPUs");
+    return fmt::format("\nrings of an all-reduce over the first GPUs (line rate{})\n{}", estimate,
+                       rows);
 }
 
 // What NCCL picks, and how long that takes, over all GPUs; nothing where it cannot run.

@@ -86,6 +86,9 @@ sim::ModelProfile read_transformer(ConfigReader& config, const std::string& name
     shape.gated = config.flag("gated", false);
     shape.flash = config.flag("flash_attention", false);
     constexpr std::int64_t experts_most = 4096;
+    if (!config.has("experts")) {
+        config.expect_absent({"experts_per_token"}, "goes with \"experts\", which are not there");
+    }
     shape.experts = config.integer("experts", 1, experts_most, 1);
     shape.experts_per_token = config.integer("experts_per_token", 1, experts_most,
                                              std::min<std::int64_t>(shape.experts, 2));

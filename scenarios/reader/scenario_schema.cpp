@@ -347,7 +347,7 @@ std::string table_of(const std::vector<KeyNote>& notes) {
         const std::string& path = notes[i].path;
         std::string values;
         std::string otherwise;
-        bool required = true;
+        bool needed = true;
         for (; i < notes.size() && notes[i].path == path; ++i) {
             const KeyNote& one = notes[i];
             const std::string value =
@@ -356,9 +356,9 @@ std::string table_of(const std::vector<KeyNote>& notes) {
             if (!values.empty()) values += "; or ";
             values += value;
             if (!one.otherwise.empty()) otherwise = fmt::format("`{}`", one.otherwise);
-            required = required && one.required;
+            needed = needed && one.needed;
         }
-        if (otherwise.empty()) otherwise = required ? "–" : "none";
+        if (otherwise.empty()) otherwise = needed ? "–" : "none";
         table += fmt::format("| `{}` | {} | {} |\n", cell_text(path.substr(1)), cell_text(values),
                              cell_text(otherwise));
     }

@@ -193,8 +193,12 @@ void read_step_parts(ConfigReader& root, MemoryCheck memory, StepScenario& scena
                             return entry.job.steps;
                         }).job.steps;
     scenario.warm_up =
-        root.integer("warm_up", 0, fewest - 1, std::min<std::int64_t>(2, fewest - 1));
+        root.integer("warm_up", 0, steps_most - 1, std::min<std::int64_t>(2, fewest - 1));
     root.finish();
+    if (scenario.warm_up >= fewest) {  // thrown: nothing is said where the steps were complained of
+        root.fail("warm_up", fmt::format("expected an integer from 0 to {}, found {}", fewest - 1,
+                                         scenario.warm_up));
+    }
 }
 
 StepScenario read_step_root(ConfigReader& root, const std::filesystem::path& file,

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -76,6 +77,13 @@ Topology parse_machine(const std::string& text, const std::string& file, const G
     return parse_smi_topology(text, file, {gpu});
 }
 
+// No machine's name has folders or an ending of those: what has them is a file, there or not.
+bool is_file(const std::filesystem::path& file, const std::filesystem::path& given) {
+    static const std::array<std::filesystem::path, 3> endings = {".xml", ".json", ".txt"};
+    return std::filesystem::is_regular_file(file) || given.has_parent_path() ||
+           std::ranges::find(endings, given.extension()) != endings.end();
+}
+
 // A file is looked for beside the one that names it.
 std::filesystem::path machine_file(const ConfigReader& config, const std::string& name) {
     const std::filesystem::path given = name;
@@ -128,7 +136,7 @@ ZoneSpec read_zone(ConfigReader& config) {
     zone.machine = config.text("machine");
     NicLinks links;
     const std::filesystem::path file = machine_file(config, zone.machine);
-    if (std::filesystem::is_regular_file(file)) {
+    if (is_file(file, zone.machine)) {
         zone.inside = read_machine_file(config, file);
     } else {
         links.kind = machine_named(zone.machine, config.place_of("machine")).nics.kind;
@@ -204,7 +212,7 @@ ClusterSpec read_cluster(ConfigReader& config) {
 Topology topology_of(const std::string& name_or_file, std::uint32_t count,
                      std::string_view counted_at) {
     const std::filesystem::path file = name_or_file;
-    if (!std::filesystem::is_regular_file(file)) {
+    if (!is_file(file, file)) {
         return build_cluster(name_or_file, count, {}, counted_at);
     }
     const std::string text = read_file(file, cluster_bytes_max);

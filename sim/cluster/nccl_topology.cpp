@@ -188,14 +188,30 @@ private:
         const DeviceId id =
             topology_.add_device(DeviceKind::gpu, machine_, fmt::format("gpu{}", gpus_.size()));
         topology_.connect(id, parent, LinkKind::pcie, 1, rate, pcie_gpu);
+        const std::string_view dev = gpu.attribute("dev").value();
+        const std::string_view host = host_of(gpu);
         for (const Gpu& other : gpus_) {
             if (other.bus == bus) {
                 refuse(pci, fmt::format("two GPUs at busid {}", ukemi::quoted(bus)));
             }
+            if (dev.empty() || host != host_of(other.element) ||
+                other.element.attribute("dev").value() != dev) {
+                continue;
+            }
+            refuse(gpu, fmt::format("{} at busid {} and {} at busid {} have the same dev, {}",
+                                    topology_.device(other.id).name, ukemi::quoted(other.bus),
+                                    topology_.device(id).name, ukemi::quoted(bus), dev));
         }
         gpus_.push_back({gpu, std::string(bus), id, socket, number(gpu, "sm", 1, 999, 70),
                          pci.attribute("device").value()});
         for (const pugi::xml_node child : gpu.children()) require(child, {"nvlink", "c2c"});
+    }
+
+    // Devices are numbered by host, of which a dump of one NVLink domain has several.
+    static std::string_view host_of(pugi::xml_node gpu) {
+        pugi::xml_node element = gpu;
+        while (element && element.name() != std::string_view("cpu")) element = element.parent();
+        return element.attribute("host_hash").value();
     }
 
     // Mbit/s, of all ports of the card together; the network that they belong to is not in the

@@ -121,6 +121,7 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
         {{"describe"}, "expected traces or --topology, found neither"},
         {{"describe", "--topology", "dgx1_v10"}, "did you mean \"dgx1_v100\"?"},
         {{"describe", "--topology", "dgx1_v100", "a.csv"}, "found both"},
+        {{"describe", "--topology", "nosuch.xml"}, "nosuch.xml: cannot be opened: "},
         {{"describe", "--topology", "dgx1_v100", "--machines", "100000"},
          "ukemi: --machines: expected 1 to 65536 machines, found 100000"},
         {{"list", "polcies"}, "no list of \"polcies\" (did you mean \"policies\"?)"},
@@ -253,6 +254,11 @@ TEST_CASE("ukemi describe: a machine in words and as a picture", "[cli]") {
     const Ran cluster = run_ukemi(scratch.path(), {"describe", "--topology", "c.json"});
     CHECK(cluster.code == 0);
     CHECK_THAT(cluster.out, Catch::Contains("machines 3, gpu 12"));
+    write_file(scratch.path() / "pcie.xml", R"(<system version="1"><cpu arch="x86_64">
+        <pci busid="0000:17:00.0" device="0x20b2"><gpu dev="0" sm="80"/></pci>
+        <pci busid="0000:65:00.0" device="0x20b2"><gpu dev="1" sm="80"/></pci></cpu></system>)");
+    const Ran pcie = run_ukemi(scratch.path(), {"describe", "--topology", "pcie.xml"});
+    CHECK_THAT(pcie.out, Catch::Contains("first GPUs (line rate)\n   2 GPUs    1 routed"));
     write_file(scratch.path() / "broken.xml", "<system version=\"1\">\n<cpu>");
     const Ran broken = run_ukemi(scratch.path(), {"describe", "--topology", "broken.xml"});
     CHECK(broken.code == 2);

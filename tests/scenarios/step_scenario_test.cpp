@@ -130,6 +130,26 @@ TEST_CASE("step scenario: fp8 changes kernels of transformers alone", "[scenario
                       "expected bf16");
 }
 
+TEST_CASE("step scenario: wrong steps are not complained of at warm_up, too", "[scenario]") {
+    const auto complaint_of = [](const char* keys) {
+        const std::string text = fmt::format(
+            R"({{"name": "a", "seed": 1, "cluster": {{"machine": "p3.2xlarge", "count": 2}},
+                 "job": {{"model": "resnet50", "batch": 8, {}}}, "warm_up": 2}})",
+            keys);
+        try {
+            scenarios::step_scenario_from_text(text, "a.json");
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    CHECK(complaint_of(R"("steps": 0)") ==
+          "a.json: at /job/steps: expected an integer from 1 to 100000, found 0");
+    CHECK(complaint_of(R"("steps": 2)") ==
+          "a.json: at /warm_up: expected an integer from 0 to 1, found 2");
+    CHECK(complaint_of(R"("steps": 3)").empty());
+}
+
 // One GPU with kernels or a roofline, whose update is told apart from its passes.
 TEST_CASE("step scenario: parameters are updated once a step, not with every micro-batch",
           "[scenario]") {

@@ -91,6 +91,11 @@ TEST_CASE("cluster file: a topology is found by name or by what its file begins 
           "[cluster_file]") {
     CHECK(sim::topology_of("dgx_a100", 2).workers().size() == 16);
     CHECK_THROWS_WITH(sim::topology_of("dgx_a10"), Catch::Contains("did you mean \"dgx_a100\""));
+    CHECK(sim::topology_of("p3.2xlarge").workers().size() == 1);
+    for (const char* name : {"nosuch.xml", "nosuch.json", "folder/nosuch"}) {
+        CHECK_THROWS_WITH(sim::topology_of(name),
+                          Catch::StartsWith(name) && !Catch::Contains("there is no machine"));
+    }
     const ScratchFolder folder;
     const auto file = folder / "topology";
     for (const std::string& text :

@@ -145,6 +145,8 @@ TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
          "dump.xml:11:11: expected XML: Start-end tags mismatch"},
         {"speed=\"100000\"", "speed=\"0\"", "speed: expected a whole number from 1"},
         {"busid=\"0000:07:00.0\"", "busid=\"0000:06:00.0\"", "two GPUs at busid"},
+        {"dev=\"1\"", "dev=\"0\"",
+         "gpu0 at busid \"0000:06:00.0\" and gpu1 at busid \"0000:07:00.0\" have the same dev, 0"},
         {"<cpu ", "<gpu ", "Start-end tags mismatch"},
         {"<system version=\"1\">", "<system version=\"1\">\n<tree/>",
          "dump.xml:3:1: expected <cpu>"},
