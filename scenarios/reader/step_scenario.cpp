@@ -226,6 +226,7 @@ std::int64_t messages_a_step(const sim::StepJob& job) {
     if (job.asynchronous) count *= static_cast<std::int64_t>(job.workers.size());
     if (!job.layout) return count;
     const std::int64_t passes = job.accumulation * job.layout->degrees.data;
+    if (job.layout->words > Bytes{}) count += job.layout->degrees.data * job.layout->cell();
     for (const sim::StageWork& stage : job.layout->stages) {
         count += passes * static_cast<std::int64_t>(stage.forward.size() + stage.backward.size() +
                                                     stage.weights.size());

@@ -75,7 +75,7 @@ public:
         for (std::size_t p = 0; p < lists_.size(); ++p) {
             if (first_ready_[p]) end_ = std::max(end_, *first_ready_[p] + all_buckets(p));
         }
-        return end_ + longest_update() + updated_parts();
+        return end_ + words() + longest_update() + updated_parts();
     }
 
 private:
@@ -375,6 +375,16 @@ private:
         const double longest = std::max(whole / routes_.bandwidth(a, b).raw(),
                                         together * whole / rate_into_machine(b));
         return routes_.latency(a, b) + at_least(longest);
+    }
+
+    // Of one of the pairs that add up the embedding, when all else has arrived.
+    Duration words() {
+        if (work_.words == Bytes{}) return {};
+        const auto last = static_cast<std::size_t>(work_.rank(0, 0, work_.degrees.pipeline - 1));
+        const std::vector<DeviceId> both = {job_.workers.front(), job_.workers[last]};
+        constexpr auto kind = ExchangeKind::all_reduce;
+        return job_.launch.overhead +
+               (job_.nccl ? nccl_time(both, kind, work_.words) : received(both, kind, work_.words));
     }
 
     Duration updated_parts() {

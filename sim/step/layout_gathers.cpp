@@ -1,5 +1,7 @@
-// layout_gathers.cpp — of LayoutPlayer: parameters that its replicas divide among themselves.
+// layout_gathers.cpp — of LayoutPlayer: parameters that its replicas divide among themselves, and
+// the words that two stages have.
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -102,6 +104,35 @@ void LayoutPlayer::gather_arrived(std::int32_t stage_rank, Instant now) {
 }
 
 // Replicas that have updated a part each give it to the others.
+void LayoutPlayer::place_words(ClusterNetwork& network) {
+    if (work_.words == Bytes{}) return;
+    for (std::int32_t d = 0; d < work_.degrees.data; ++d) {
+        const std::vector<DeviceId> first = cell_workers(d, 0);
+        const std::vector<DeviceId> last = cell_workers(d, work_.degrees.pipeline - 1);
+        for (std::size_t i = 0; i < first.size(); ++i) {
+            const std::array both = {first[i], last[i]};
+            words_.push_back(placed_exchange(network, ExchangeKind::all_reduce, job(), both));
+        }
+    }
+}
+
+void LayoutPlayer::add_up_words(Instant now) {
+    words_at_ = now;
+    words_left_ = words_.size();
+    for (const PlacedCollective& one : words_) {
+        host().send(*this, one, work_.words, now + job().launch.overhead,
+                    token_of(LayoutToken::words, 0));
+    }
+    if (words_.empty()) update(now);
+}
+
+void LayoutPlayer::words_arrived(Instant now) {
+    if (--words_left_ > 0) return;
+    sums_.sending += static_cast<std::int64_t>(job().workers.size()) * (now - words_at_);
+    for (const Cell& cell : cells_) note_span(cell, "add up the words", words_at_, now);
+    update(now);
+}
+
 void LayoutPlayer::updated(Instant now) {
     updated_at_ = now;
     for (std::size_t p = 0; p < work_.updated_parts.size(); ++p) {

@@ -570,6 +570,9 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
         ranges.insert(ranges.end(), again.begin(), again.end());
     }
     const ModelPieces pieces(model, request);
+    // What replicas divide the gradients of, each adds up its part of.
+    work.words = divided(request.value_bytes * bytes(pieces.words_held_twice()),
+                         work.sends_every_pass ? request.holders() : 1);
     const std::int64_t parameters = model.parameters();
     for (const LayerRange& range : ranges) {
         const auto stage = static_cast<std::int32_t>(work.stages.size());

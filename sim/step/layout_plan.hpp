@@ -7,9 +7,10 @@
 // divided by t, norms and the other biases replicated; activations of a micro-batch are summed
 // twice a block in the forward pass and twice in the backward one, and twice more where the forward
 // pass is computed again. Without times of kernels (layer_times.hpp), arithmetic is divided by t:
-// what smaller matrices lose is not seen. Not counted: the all-reduces of the embedding's output,
-// of the loss, and of the embedding between the first and the last stage; and where parameters are
-// divided, that the logits gather it again.
+// what smaller matrices lose is not seen. Gradients of an embedding that the first and the last
+// stage have are added up between them after those of replicas (Megatron Core's
+// finalize_model_grads.py). Not counted: the all-reduces of the embedding's output and of the loss;
+// and where parameters are divided, that the logits gather the embedding again.
 //
 // Ranks of a context group have their part of every sample's tokens, so parts of as many tokens in
 // all layers; keys and values go round in a ring while attention computes, backward with their

@@ -45,6 +45,7 @@ LayoutPlayer::LayoutPlayer(StepHost& host, const StepJob& job, const StepOptions
     place_exchanges(host.network());
     place_gradients(host);
     place_gathers(host.network());
+    place_words(host.network());
 }
 
 std::vector<DeviceId> LayoutPlayer::cell_workers(std::int32_t replica,
@@ -281,6 +282,7 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
         case LayoutToken::sender: sender_of(number).arrived(token, now); break;
         case LayoutToken::gathered: gather_arrived(static_cast<std::int32_t>(number), now); break;
         case LayoutToken::shared: return update_arrived(now);
+        case LayoutToken::words: return words_arrived(now);
         case LayoutToken::pair_sent: pair_sent(number / 2, number % 2, now); break;
         default: INVARIANT(false);
     }
@@ -540,7 +542,7 @@ void LayoutPlayer::end_if_done(Instant now) {
         note_span(cell, "wait for input", whole, record().compute_begin);
         note_span(cell, "wait for all gradients", computed_at(), now);
     }
-    update(now);
+    add_up_words(now);
 }
 
 // Every worker its own parameters; the step ends with the slowest.

@@ -6,7 +6,8 @@
 // over before the next begins. Activations and their gradients travel between stages as flows, one
 // for each tensor rank, while the sender goes on. Buckets of gradients become ready in the last
 // micro-batch's backward pass (of every one, where replicas divide them), and are sent between the
-// replicas when all have them; so are those of experts, between those who have the same ones.
+// replicas when all have them; so are those of experts, between those who have the same ones. What
+// the first and the last stage have both, each of their workers then adds up with its counterpart.
 // Tokens go to experts when all replicas of the expert group have come. Parameters that are divided
 // are gathered before the units that need them (parameter_gathers.hpp); waiting for them counts as
 // an exchange. Updated parameters that replicas have a part of each are gathered at the step's end,
@@ -47,6 +48,7 @@ private:
         updated,
         gathered,
         shared,
+        words,
         pair_sent,  // twice the cell, and which of its passes
         came,       // an input, whose bytes had left
     };
@@ -120,6 +122,7 @@ private:
     void place_senders(StepHost& host, std::size_t set);
     void list_buckets(std::size_t set);
     void place_gathers(ClusterNetwork& network);
+    void place_words(ClusterNetwork& network);
     void place_parts(ClusterNetwork& network, std::span<const std::vector<DeviceId>> groups,
                      std::vector<PlacedCollective>& placed);
     std::size_t send_parts(std::size_t stage_rank, const DividedPart& part, std::uint64_t token,
@@ -181,6 +184,8 @@ private:
     void count_wait(const Cell& cell, const Input* input, Instant now);
     void all_computed(Instant now);
     void end_if_done(Instant now);
+    void add_up_words(Instant now);
+    void words_arrived(Instant now);
     void update(Instant now);
     void updated(Instant now);
     void update_arrived(Instant now);
@@ -201,6 +206,7 @@ private:
     std::array<GradientSet, 2> gradients_;   // of all, of experts
     std::vector<ParameterGathers> gathers_;  // by pipeline rank, if there are any
     std::vector<PartGathers> gathered_;      // by pipeline rank, if so
+    std::vector<PlacedCollective> words_;    // of every two workers with LayoutWork::words
 
     std::vector<double> pace_ns_;  // by rank: job.compute times this step's factor
     std::vector<Cell> cells_;      // replicas of pipeline rank 0 first
@@ -209,6 +215,8 @@ private:
     std::size_t cells_left_ = 0;
     std::vector<std::size_t> gathers_left_;  // by pipeline rank: groups of the one under way
     std::size_t updates_left_ = 0;           // gathers of updated parameters
+    std::size_t words_left_ = 0;
+    Instant words_at_;  // all other gradients have arrived
     Instant updated_at_;
     bool updating_ = false;  // or about to end
     StepParts sums_;         // over all workers

@@ -94,6 +94,7 @@ struct LayoutWork {
     policies::Collective exchange_collective = policies::Collective::ring;
     std::int32_t prefetch = 1;      // units that are gathered ahead
     bool sends_every_pass = false;  // gradients, and not those of the last micro-batch only
+    Bytes words;  // gradients that the first and the last stage add up after those of replicas
     std::vector<DividedPart> updated_parts;  // by pipeline rank: gathered after the update; or none
 
     // Of what is_beside() within a cell: in how many parts, one a rank.

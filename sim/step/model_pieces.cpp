@@ -160,9 +160,12 @@ void ModelPieces::visit(const LayerRange& range, const Visit& visit) const {
             visit(layer, whole, held_of(whole, parts), sums);
         }
         if (!ties_ || i + 1 < model_.layers.size()) continue;
-        const GradientTensor& words = model_.tensors.front();
-        visit(layer, words, divided(words.elements, request.degrees.tensor), TensorSums::by_all);
+        visit(layer, model_.tensors.front(), words_held_twice(), TensorSums::by_all);
     }
+}
+
+std::int64_t ModelPieces::words_held_twice() const {
+    return ties_ ? divided(model_.tensors.front().elements, request_.degrees.tensor) : 0;
 }
 
 ModelProfile ModelPieces::piece(const LayerRange& range, TensorSums sums) const {

@@ -53,6 +53,9 @@ public:
     // Parameters for the whole of the range, split layers included; or of one kind.
     std::int64_t parameters(const LayerRange& range, std::optional<TensorSums> of = {}) const;
 
+    // Of the words' embedding that the last stage has beside the first one; or none.
+    std::int64_t words_held_twice() const;
+
 private:
     template <class Visit>
     void visit(const LayerRange& range, const Visit& visit) const;

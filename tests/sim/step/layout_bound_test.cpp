@@ -112,6 +112,7 @@ TEST_CASE("layout bound: with free exchanges it is the step", "[layout_bound]") 
         if (request.degrees.tensor > 1 || request.degrees.data > 1) continue;
         sim::StepJob job = bound_job(topology, model, request, true);
         for (sim::StageWork& stage : job.layout->stages) stage.activations = {};
+        job.layout->words = {};
         const sim::StepRecord step =
             sim::run_steps(topology, std::span(&job, 1), {}, {1, 0}).front().steps.front();
         CAPTURE(request.micro_batches, request.chunks);

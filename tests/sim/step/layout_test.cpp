@@ -123,6 +123,41 @@ TEST_CASE("layout: weights' gradients apart fill the bubble", "[layout]") {
     CHECK(whole.micro_batches_kept == 4);
 }
 
+TEST_CASE("layout: the first and the last stage add up the gradients of words that both have",
+          "[layout]") {
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 8);
+    sim::TransformerShape shape = test::small_transformer(4, 1);
+    const auto words_of = [&](const sim::LayoutRequest& request) {
+        return sim::make_layout(sim::gpt2("model", shape), request, "test").words;
+    };
+    const Bytes matrix = bytes(2 * 1000 * 256);
+    CHECK(words_of(test::request_of({2, 4, 1})) == matrix);
+    CHECK(words_of(test::request_of({2, 2, 2})) == bytes(matrix.raw() / 2));
+    CHECK(words_of(test::request_of({8, 1, 1})) == Bytes{});
+    sim::LayoutRequest divided = test::request_of({4, 2, 1});
+    divided.shard = sim::Shard::gradients;
+    CHECK(words_of(divided) == bytes(matrix.raw() / 4));
+    sim::StepJob job = job_on(topology, 8);
+    sim::LayoutRequest request = test::request_of({2, 4, 1});
+    request.micro_batches = job.accumulation = 4;
+    job.compute.assign(8, milliseconds(8));
+    job.layout = sim::make_layout(sim::gpt2("model", shape), request, "test");
+    const sim::StepRecord step = steps_of(topology, job, 1).back();
+    CHECK(step.parts.total() == step.end - step.begin);
+    CHECK(sim::least_step(topology, job) <= step.end - step.begin);
+    sim::StepJob apart = job;
+    apart.layout->words = {};
+    const sim::StepRecord less = steps_of(topology, apart).back();
+    // Two ranks send a half each and then the sum of a half, every two ranks at once; the network's
+    // links have 1.25 GB/s and 64 us, and there are two on the way.
+    const Duration more = step.end - step.begin - (less.end - less.begin);
+    CHECK(to_seconds(more) ==
+          Approx(static_cast<double>(matrix.raw()) / 1.25e9 + 2 * 2 * 64e-6).epsilon(0.01));
+    CHECK(step.parts.sending - less.parts.sending == more);
+    shape.tied_embedding = false;
+    CHECK(words_of(request) == Bytes{});
+}
+
 TEST_CASE("layout: DualPipe's steps are those of the recurrence, and both copies add up gradients",
           "[layout]") {
     const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
