@@ -72,11 +72,6 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
         config->one_of("schedule", sim::pipeline_kind_names, "one_forward_one_backward");
     request.schedule = static_cast<sim::PipelineKind>(
         std::ranges::find(sim::pipeline_kind_names, schedule) - sim::pipeline_kind_names.begin());
-    // Of one stage these schedules are alike.
-    if (pipeline == 1 && (request.schedule == sim::PipelineKind::gpipe ||
-                          request.schedule == sim::PipelineKind::zero_bubble)) {
-        request.schedule = sim::PipelineKind::one_forward_one_backward;
-    }
     request.chunks = static_cast<std::int32_t>(config->integer("chunks", 1, 1024, 1));
     read_recompute(*config, request);
     request.sequence_parallel = config->flag("sequence_parallel", false);
@@ -107,7 +102,7 @@ std::string layout_text(const sim::LayoutRequest& request) {
         R"({{"tensor": {}, "context": {}, "pipeline": {}, "data": {})"
         R"(, "schedule": "{}", "chunks": {})",
         degrees.tensor, request.context, degrees.pipeline, degrees.data,
-        sim::pipeline_kind_names[static_cast<std::size_t>(request.schedule)], request.chunks);
+        sim::pipeline_kind_names[static_cast<std::size_t>(request.played())], request.chunks);
     text += fmt::format(R"(, "recompute": {}, "recompute_blocks": {}, "recompute_scores": {})",
                         request.recompute, request.recompute ? request.recompute_blocks : 0,
                         request.recompute_scores);

@@ -258,10 +258,11 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, con
         case ExchangeKind::all_to_all:
         case ExchangeKind::token_all_to_all:
             return {network, all_to_all(ranks), workers, sent_by(job)};
+        case ExchangeKind::context_ring:
+            return {network, ring_of_parts("context_ring", ranks), workers, sent_by(job)};
         case ExchangeKind::tensor_all_reduce:
         case ExchangeKind::tensor_gather:
-        case ExchangeKind::tensor_scatter:
-        case ExchangeKind::context_ring: break;
+        case ExchangeKind::tensor_scatter: break;
     }
     INVARIANT(false);
 }

@@ -258,7 +258,8 @@ private:
         const std::vector<DeviceId> workers = those_who_send(p, kind);
         if (workers.size() == 1) return {};
         least = job_.launch.overhead;
-        if (job_.nccl) return least += nccl_time(workers, kind, size);
+        const bool messages = kind == ExchangeKind::context_ring;
+        if (job_.nccl && !messages) return least += nccl_time(workers, kind, size);
         return least += received(workers, kind, size);
     }
 

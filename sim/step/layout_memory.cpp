@@ -214,7 +214,7 @@ Bytes total_of(const LayoutMemory& memory) { return memory.need.total(); }
 // Where it is the schedule that keeps too much of a batch of 1.
 std::string hint_of(const ModelProfile& model, const GpuProfile& gpu, const LayoutRequest& request,
                     const MemoryRule& rule) {
-    if (request.schedule != PipelineKind::gpipe) return "";
+    if (request.played() != PipelineKind::gpipe) return "";
     LayoutRequest other = request;
     other.schedule = PipelineKind::one_forward_one_backward;
     const LayoutMemory memory = layout_memory(model, other, rule);

@@ -137,7 +137,7 @@ public:
             for (std::size_t i = unit.begin; i < unit.end; ++i) forward_layer(layers[i]);
             stage_.forward[first].gathered = part_of(unit);
         }
-        apart_ = request_.schedule == PipelineKind::zero_bubble;
+        apart_ = request_.played() == PipelineKind::zero_bubble;
         if (request_.schedule == PipelineKind::dual_pipe) {
             apart_ = true;
             backward_pass(range);
@@ -559,7 +559,7 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     work.expert = request.expert;
     work.whole_experts = request.whole_experts;
     work.overlaps_tensor = request.overlap_tensor;
-    work.schedule = request.schedule;
+    work.schedule = request.played();
     work.chunks = request.chunks;
     work.prefetch = request.prefetch;
     work.sends_every_pass = request.shard == Shard::gradients || request.shard == Shard::parameters;

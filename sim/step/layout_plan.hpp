@@ -63,7 +63,7 @@ inline constexpr std::array<std::string_view, 4> shard_names = {"none", "optimis
 struct LayoutRequest {
     policies::Layout degrees;
     std::int32_t context = 1;  // ranks that divide a sample's tokens
-    PipelineKind schedule = PipelineKind::one_forward_one_backward;
+    PipelineKind schedule = PipelineKind::one_forward_one_backward;  // asked for; see played()
     std::int32_t chunks = 1;
     std::int64_t micro_batches = 1;
     std::int64_t batch = 1;             // samples of a micro-batch
@@ -82,8 +82,14 @@ struct LayoutRequest {
     std::int64_t value_bytes = 4;
     BucketRule buckets;
 
+    // Of one stage these schedules are alike.
+    PipelineKind played() const {
+        const bool alike = degrees.pipeline == 1 && (schedule == PipelineKind::gpipe ||
+                                                     schedule == PipelineKind::zero_bubble);
+        return alike ? PipelineKind::one_forward_one_backward : schedule;
+    }
     PipelineSpec pipeline() const {
-        return {schedule, degrees.pipeline, static_cast<std::int32_t>(micro_batches), chunks};
+        return {played(), degrees.pipeline, static_cast<std::int32_t>(micro_batches), chunks};
     }
     std::int64_t holders() const { return std::int64_t{context} * degrees.data; }  // of a parameter
     bool has_expert_sets() const { return expert > 1 || whole_experts; }

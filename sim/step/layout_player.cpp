@@ -110,7 +110,7 @@ void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceI
     for (std::size_t t = 0; t < tensor; ++t) {
         std::vector<DeviceId> ring;
         for (std::size_t i = t; i < workers.size(); i += tensor) ring.push_back(workers[i]);
-        placed.push_back(placed_parts(network, ExchangeKind::all_gather, job(), ring));
+        placed.push_back(placed_exchange(network, ExchangeKind::context_ring, job(), ring));
     }
 }
 

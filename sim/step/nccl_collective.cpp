@@ -78,6 +78,7 @@ double carried(const NcclPlace& place, NcclChoice choice, Bytes buffer, NcclColl
         case NcclAlgorithm::tree:
         case NcclAlgorithm::nvls_tree:
             if (place.machines > 1) times = nccl_tree_crossings(place.machines);
+            times /= nccl_size_correction(choice, buffer);
             break;
         case NcclAlgorithm::collnet:
         case NcclAlgorithm::nvls: times = 1; break;

@@ -262,6 +262,21 @@ TEST_CASE("layout search: the scenario's own degrees are replaced, not judged", 
                           Catch::EndsWith(" layouts of 1 workers can have it"));
 }
 
+TEST_CASE("layout search: a schedule is asked for without a pipeline of one's own",
+          "[layout_search]") {
+    const auto zero_bubbles = [](const char* own) {
+        const std::string text = scenario_text(one_machine, small_model, own);
+        const analysis::StepDocument document{"small.json", text, {}};
+        const analysis::LayoutSearch search = analysis::search_layouts(document, {}, 1);
+        return std::ranges::count_if(search.layouts, [](const auto& layout) {
+            return layout.request.schedule == sim::PipelineKind::zero_bubble;
+        });
+    };
+    CHECK(zero_bubbles(R"("layout": {"schedule": "zero_bubble"})") > 0);
+    CHECK(zero_bubbles(R"("layout": {"schedule": "zero_bubble", "pipeline": 2})") > 0);
+    CHECK(zero_bubbles(R"("name": "a")") == 0);
+}
+
 TEST_CASE("layout search: experts that the file divides are divided where they can be",
           "[layout_search][experts]") {
     const analysis::StepDocument document{

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -102,25 +103,28 @@ void place_inside(NcclPlace& place, const Topology& topology, std::span<const De
                               topology.share(kind) ? "efficiency" : reach.source);
 }
 
-// Whether a GPU and the NIC next to it hang on one PCIe switch: else no LL128 between machines.
+// Whether PCIe switches alone lie between a GPU and a NIC (NCCL's PIX and PXB): else no LL128
+// between machines.
 bool shares_a_switch(const Topology& topology, DeviceId gpu) {
-    const auto neighbours = [&](DeviceId device, DeviceKind kind) {
-        std::vector<DeviceId> found;
+    std::set<DeviceId> seen{gpu};
+    for (std::vector<DeviceId> next{gpu}; !next.empty();) {
+        const DeviceId device = next.back();
+        next.pop_back();
         for (const LinkId id : topology.links_from(device)) {
-            const Link& link = topology.link(id);
-            if (topology.device(link.to).kind == kind) found.push_back(link.to);
+            const DeviceId neighbour = topology.link(id).to;
+            const DeviceKind kind = topology.device(neighbour).kind;
+            if (kind == DeviceKind::nic && device != gpu) return true;
+            if (kind != DeviceKind::pcie_switch) continue;
+            if (seen.insert(neighbour).second) next.push_back(neighbour);
         }
-        return found;
-    };
-    return std::ranges::any_of(neighbours(gpu, DeviceKind::pcie_switch), [&](DeviceId pcie) {
-        return !neighbours(pcie, DeviceKind::nic).empty();
-    });
+    }
+    return false;
 }
 
-// Of the network's links, those that are no NIC's: what each lets through, for each of its edges,
-// of which `each` lead from a machine to the next one.
-double least_of_switches(const Topology& topology, Routes& routes, const MachineRanks& groups,
-                         std::size_t each) {
+// What links between the network's switches let through of one machine's edges to the next one,
+// together: one from each NIC that is next to the first `each` ranks.
+double rate_of_switches(const Topology& topology, Routes& routes, const MachineRanks& groups,
+                        std::size_t each) {
     const auto joins_switches = [&](const Link& link) {
         const auto is_nic = [&](DeviceId id) {
             return topology.device(id).kind == DeviceKind::nic;
@@ -130,18 +134,23 @@ double least_of_switches(const Topology& topology, Routes& routes, const Machine
     double least = BytesPerSecond::max().raw();
     if (std::ranges::none_of(topology.links(), joins_switches)) return least;
     std::vector<std::int64_t> crossed(topology.links().size());
+    std::size_t edges = each;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         const auto next = groups[(g + 1) % groups.size()];
+        std::set<std::optional<DeviceId>> nics;
         for (std::size_t i = 0; i < each; ++i) {
+            if (!nics.insert(nic_towards(topology, routes, groups[g][i], next[i])).second) continue;
             for (const LinkId link : routes.route(groups[g][i], next[i])) {
                 ++crossed[index_of_link(link)];
             }
         }
+        edges = std::min(edges, nics.size());
     }
     for (std::size_t i = 0; i < crossed.size(); ++i) {
         const Link& link = topology.links()[i];
         if (crossed[i] == 0 || !joins_switches(link)) continue;
-        least = std::min(least, link.bandwidth.raw() / static_cast<double>(crossed[i]));
+        least = std::min(least, static_cast<double>(edges) * link.bandwidth.raw() /
+                                    static_cast<double>(crossed[i]));
     }
     return least;
 }
@@ -158,12 +167,32 @@ double least_of_pcie(const Topology& topology, Routes& routes, DeviceId gpu, Dev
     return least;
 }
 
-// The parent of a machine in NCCL's tree (the first of two; the other is its mirror): without its
-// lowest bit, with the next higher one if there is such a machine.
+// The parent of a machine in NCCL's first tree (the other is its mirror, or with an odd number the
+// same one machine on; half of a buffer goes by each): without its lowest bit, with the next higher
+// one if there is such a machine.
 std::size_t tree_parent(std::size_t machine, std::size_t machines) {
     const std::size_t low = machine & (~machine + 1);
     const std::size_t up = (machine ^ low) | (low << 1);
     return up < machines ? up : machine ^ low;
+}
+
+// From the farthest machine to the first one.
+template <typename FarUs>
+double depth_us(std::size_t machines, const FarUs& far_us) {
+    double deepest = 0;
+    std::vector<double> to_root(machines, -1);
+    to_root[0] = 0;
+    std::vector<std::size_t> way;
+    for (std::size_t leaf = 1; leaf < machines; ++leaf) {
+        std::size_t at = leaf;
+        for (; to_root[at] < 0; at = tree_parent(at, machines)) way.push_back(at);
+        for (; !way.empty(); way.pop_back()) {
+            to_root[way.back()] = to_root[at] + far_us(way.back(), at);
+            at = way.back();
+        }
+        deepest = std::max(deepest, to_root[leaf]);
+    }
+    return deepest;
 }
 
 // `far_us` of a hop from the first of a group to the first of another one.
@@ -189,18 +218,12 @@ NcclDistance distance_of(const NcclPlace& place, std::size_t machines, const Far
                                                       : ranks == 2 ? least
                                                                    : 0);
     if (ranks == 1) distance.round_us -= least;
-    std::vector<double> to_root(machines, -1);
-    to_root[0] = 0;
-    std::vector<std::size_t> way;
-    for (std::size_t leaf = 1; leaf < machines; ++leaf) {
-        std::size_t at = leaf;
-        for (; to_root[at] < 0; at = tree_parent(at, machines)) way.push_back(at);
-        for (; !way.empty(); way.pop_back()) {
-            to_root[way.back()] = to_root[at] + far_us(way.back(), at);
-            at = way.back();
-        }
-        distance.tree_us = std::max(distance.tree_us, to_root[leaf]);
-    }
+    const bool even = machines % 2 == 0;
+    distance.tree_us = std::max(
+        depth_us(machines, far_us), depth_us(machines, [&](std::size_t from, std::size_t to) {
+            return even ? far_us(machines - 1 - from, machines - 1 - to)
+                        : far_us((from + 1) % machines, (to + 1) % machines);
+        }));
     return distance;
 }
 
@@ -255,13 +278,17 @@ MachineNics nics_of(const Topology& topology, Routes& routes, DeviceId worker, D
     return {rate, rate * share, &reach};
 }
 
-// Those next to the GPUs of one group that sends to another.
+// Those next to the GPUs of one group that sends to another: by which they reach the GPUs of
+// their own numbers there, on rails, too.
 std::size_t nics_next_to(const Topology& topology, Routes& routes, std::span<const DeviceId> group,
                          std::span<const DeviceId> next) {
+    const std::vector<DeviceId> there =
+        topology.devices_of(DeviceKind::gpu, topology.device(next.front()).machine);
     std::set<DeviceId> nics;
-    for (std::size_t i = 0; i < group.size(); ++i) {
-        const DeviceId far = next[std::min(i, next.size() - 1)];
-        if (const auto nic = nic_towards(topology, routes, group[i], far)) nics.insert(*nic);
+    for (const DeviceId gpu : group) {
+        const std::size_t number = topology.device(gpu).index;
+        const DeviceId far = number < there.size() ? there[number] : next.front();
+        if (const auto nic = nic_towards(topology, routes, gpu, far)) nics.insert(*nic);
     }
     return std::max<std::size_t>(1, nics.size());
 }
@@ -279,11 +306,13 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
     std::size_t used = std::max<std::size_t>(1, nics * each / gpus);
     const auto next_of = [&](std::size_t g) { return groups[(g + 1) % groups.size()]; };
     if (nics < gpus) {
-        std::set<std::pair<ZoneId, std::size_t>> looked_at;
+        std::set<std::pair<ZoneId, std::vector<std::uint32_t>>> looked_at;  // GPUs' numbers
         used = nics;
         for (std::size_t g = 0; g < groups.size(); ++g) {
             const ZoneId zone = topology.machine(topology.device(groups[g].front()).machine).zone;
-            if (!looked_at.emplace(zone, groups[g].size()).second) continue;
+            std::vector<std::uint32_t> numbers;
+            for (const DeviceId gpu : groups[g]) numbers.push_back(topology.device(gpu).index);
+            if (!looked_at.emplace(zone, std::move(numbers)).second) continue;
             used = std::min(used, nics_next_to(topology, routes, groups[g], next_of(g)));
         }
     }
@@ -310,8 +339,7 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
     }
     place.between_share = topology.share(LinkKind::network).value_or(slowest.reach->share);
     const double switches =
-        static_cast<double>(each) *
-        line_rate(topology, LinkKind::network, least_of_switches(topology, routes, groups, each));
+        line_rate(topology, LinkKind::network, rate_of_switches(topology, routes, groups, each));
     place.between = BytesPerSecond::of(std::min(slowest.rate, switches));
     place.channels = static_cast<std::int32_t>(used);
     place.nvls = place.nvls && all_nvls_tree;

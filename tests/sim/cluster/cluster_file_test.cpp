@@ -141,6 +141,23 @@ TEST_CASE("cluster file: a topology file is a machine, taken and wired as the cl
     CHECK(place.between == known.between);
     CHECK(place.ll128 == known.ll128);
 
+    // NICs behind one switch more (NCCL's PXB) have LL128, too.
+    std::string nested = dgx1_xml();
+    for (const char* number : {"1", "3", "5", "7"}) {
+        const std::string nic = fmt::format("<pci busid=\"0000:8{}:00.0\"", number);
+        const auto begin = nested.find(nic);
+        REQUIRE(begin != std::string::npos);
+        nested.insert(nested.find("</pci>", begin), "</pci>");
+        nested.insert(begin, fmt::format("<pci busid=\"0000:e{}:00.0\" class=\"0x060400\" "
+                                         "link_speed=\"8.0 GT/s PCIe\" link_width=\"16\">",
+                                         number));
+    }
+    std::ofstream(folder / "nested.xml") << nested;
+    const sim::Topology deep = cluster(R"({"machine": "nested.xml", "count": 3})");
+    sim::Routes deep_routes(deep);
+    CHECK(known.ll128);
+    CHECK(sim::nccl_place(deep, deep_routes, deep.workers(), "test").ll128);
+
     const sim::Topology wired = cluster(R"({"machine": "node.txt", "gpu": "v100_sxm2_32gb",
         "count": 2, "links": {"kind": "efa", "bandwidth": "200 Gbit/s"}})");
     sim::Routes routes(wired);

@@ -110,6 +110,58 @@ TEST_CASE("nccl collective: zones are as far as the longest way of a piece", "[n
           Approx(2 * 100'000));
 }
 
+TEST_CASE("nccl collective: half of a buffer goes by a second tree, in which other machines sum",
+          "[nccl_collective]") {
+    const auto tree_us = [](std::uint32_t first, std::uint32_t second) {
+        sim::ClusterSpec spec;
+        spec.zones = {{"dgx_h100", first, {}}, {"dgx_h100", second, {}}};
+        spec.zone_latency = milliseconds(20);
+        const sim::Topology topology = sim::build_cluster(spec);
+        sim::Routes routes(topology);
+        return sim::nccl_place(topology, routes, topology.workers(), "test").distance.tree_us;
+    };
+    // Even numbers of machines have the tree and its mirror: the order of zones does not matter.
+    CHECK(tree_us(3, 5) == Approx(tree_us(5, 3)));
+    CHECK(tree_us(2, 6) == Approx(tree_us(6, 2)));
+    // Of 3 and 5, machine 3 of the first tree sums in 2, that in 4, and that in 0.
+    CHECK(tree_us(3, 5) > 59'000);
+    CHECK(tree_us(1, 2) > 39'000);  // in one of the trees 1 sums in 2, and that in 0
+}
+
+TEST_CASE("nccl collective: NICs are those next to the GPUs, of whichever machine",
+          "[nccl_collective]") {
+    const auto between = [](sim::FabricKind kind, std::vector<std::size_t> ranks) {
+        sim::FabricSpec fabric;
+        fabric.kind = kind;
+        const sim::Topology topology = sim::build_cluster("hgx_a100_8", 2, fabric);  // 4 NICs
+        std::vector<sim::DeviceId> workers;
+        for (const std::size_t rank : ranks) workers.push_back(topology.workers()[rank]);
+        sim::Routes routes(topology);
+        return sim::nccl_place(topology, routes, workers, "test").between.raw() / 25e9;
+    };
+    for (const auto kind : {sim::FabricKind::single_switch, sim::FabricKind::rails}) {
+        // GPUs 1 and 2 have two NICs, 0 and 1 have one.
+        CHECK(between(kind, {1, 2, 8, 9}) == Approx(1));
+        CHECK(between(kind, {0, 1, 9, 10}) == Approx(1));
+        CHECK(between(kind, {1, 2, 9, 10}) == Approx(2));
+        CHECK(between(kind, {4, 5, 6, 7, 8, 9, 10, 11}) == Approx(2));
+    }
+}
+
+TEST_CASE("nccl collective: keys and values leave a machine by one NIC a ring",
+          "[nccl_collective]") {
+    const sim::Topology topology = sim::build_cluster("dgx_h100", 2);
+    const auto workers = topology.workers();
+    sim::StepJob job;
+    job.nccl = true;
+    sim::ClusterNetwork network(topology);
+    const sim::PlacedCollective ring =
+        sim::placed_exchange(network, sim::ExchangeKind::context_ring, job, workers);
+    ring.start(network, mebibytes(64), Instant{});
+    const double seconds = to_seconds(network.runs().run_until(Instant::never())->at.since_start());
+    CHECK(seconds == Approx(15 * 67108864 / (0.96 * 50e9)).epsilon(0.01));
+}
+
 TEST_CASE("nccl collective: of many ranks alone it takes what it takes on links",
           "[nccl_collective]") {
     const sim::Topology topology = sim::build_cluster("dgx_a100", 513);  // 4104 GPUs
