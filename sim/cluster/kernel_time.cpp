@@ -186,9 +186,9 @@ KernelSum KernelClock::traffic(double bytes) const {
 
 // Softmax takes as long for a pair of tokens whatever a head has, products as much longer as it has
 // more: the inverse of the rate is linear in that of the head. Wider heads are as fast as 128. Each
-// block of queries (backward: of keys) has a beginning and an end, and at the mask a tile that is
-// computed whole. The last of a sample's blocks has twice the keys of the mean one, and no kernel
-// is faster than that block.
+// block of queries (backward: of keys, as many) has a beginning and an end, and at the mask a tile
+// that is computed whole. The last of a sample's blocks has twice the keys of the mean one, and no
+// kernel is faster than that block.
 KernelSum KernelClock::flash(const FlashAttention& attention, int products, double of_64,
                              double of_128, double bytes) const {
     INVARIANT(attention.batch >= 1 && attention.queries >= 1 && attention.head >= 1);

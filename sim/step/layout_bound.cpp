@@ -373,9 +373,14 @@ private:
             together += into ? 1 : 0;
         }
         const auto whole = static_cast<double>(size.raw());
-        const double longest = std::max(whole / routes_.bandwidth(a, b).raw(),
-                                        together * whole / rate_into_machine(b));
-        return routes_.latency(a, b) + at_least(longest);
+        // NCCL's may go by another GPU (ClusterNetwork::relay_of): what one receives is known.
+        const bool relayed = job_.nccl && topology_.device(a).machine != machine &&
+                             topology_.device(a).index != topology_.device(b).index;
+        const double rate =
+            relayed ? rates_.device[static_cast<std::size_t>(b)] : routes_.bandwidth(a, b).raw();
+        const double longest = std::max(whole / rate, together * whole / rate_into_machine(b));
+        const Duration start = job_.nccl ? seconds(nccl_message_start_s) : Duration{};
+        return start + (relayed ? Duration{} : routes_.latency(a, b)) + at_least(longest);
     }
 
     // Of one of the pairs that add up the embedding, when all else has arrived.

@@ -103,7 +103,6 @@ void LayoutPlayer::gather_arrived(std::int32_t stage_rank, Instant now) {
     }
 }
 
-// Replicas that have updated a part each give it to the others.
 void LayoutPlayer::place_words(ClusterNetwork& network) {
     if (work_.words == Bytes{}) return;
     for (std::int32_t d = 0; d < work_.degrees.data; ++d) {
@@ -133,6 +132,7 @@ void LayoutPlayer::words_arrived(Instant now) {
     update(now);
 }
 
+// Replicas that have updated a part each give it to the others.
 void LayoutPlayer::updated(Instant now) {
     updated_at_ = now;
     for (std::size_t p = 0; p < work_.updated_parts.size(); ++p) {

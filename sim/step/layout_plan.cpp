@@ -570,7 +570,8 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
         ranges.insert(ranges.end(), again.begin(), again.end());
     }
     const ModelPieces pieces(model, request);
-    // What replicas divide the gradients of, each adds up its part of.
+    // What replicas divide the gradients of, each adds up its part of. With the optimiser's states
+    // alone divided gradients stay whole here, as Megatron adds them up.
     work.words = divided(request.value_bytes * bytes(pieces.words_held_twice()),
                          work.sends_every_pass ? request.holders() : 1);
     const std::int64_t parameters = model.parameters();

@@ -121,8 +121,30 @@ bool shares_a_switch(const Topology& topology, DeviceId gpu) {
     return false;
 }
 
+// A NIC next to a group's GPUs, the first of these that has it, and the GPU of that one's number on
+// the next machine, to which it leads on rails, too.
+struct Exit {
+    DeviceId nic{};
+    DeviceId from{};
+    DeviceId to{};
+};
+std::vector<Exit> exits_of(const Topology& topology, Routes& routes,
+                           std::span<const DeviceId> group, std::span<const DeviceId> next) {
+    const std::vector<DeviceId> there =
+        topology.devices_of(DeviceKind::gpu, topology.device(next.front()).machine);
+    std::vector<Exit> exits;
+    for (const DeviceId gpu : group) {
+        const std::size_t number = topology.device(gpu).index;
+        const DeviceId far = number < there.size() ? there[number] : next.front();
+        const auto nic = nic_towards(topology, routes, gpu, far);
+        if (!nic || std::ranges::find(exits, *nic, &Exit::nic) != exits.end()) continue;
+        exits.push_back({*nic, gpu, far});
+    }
+    return exits;
+}
+
 // What links between the network's switches let through of one machine's edges to the next one,
-// together: one from each NIC that is next to the first `each` ranks.
+// together: one from each NIC next to the first `each` ranks, as many on all machines.
 double rate_of_switches(const Topology& topology, Routes& routes, const MachineRanks& groups,
                         std::size_t each) {
     const auto joins_switches = [&](const Link& link) {
@@ -134,17 +156,19 @@ double rate_of_switches(const Topology& topology, Routes& routes, const MachineR
     double least = BytesPerSecond::max().raw();
     if (std::ranges::none_of(topology.links(), joins_switches)) return least;
     std::vector<std::int64_t> crossed(topology.links().size());
+    std::vector<std::vector<Exit>> exits;
     std::size_t edges = each;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         const auto next = groups[(g + 1) % groups.size()];
-        std::set<std::optional<DeviceId>> nics;
-        for (std::size_t i = 0; i < each; ++i) {
-            if (!nics.insert(nic_towards(topology, routes, groups[g][i], next[i])).second) continue;
-            for (const LinkId link : routes.route(groups[g][i], next[i])) {
+        exits.push_back(exits_of(topology, routes, groups[g].first(each), next));
+        edges = std::min(edges, exits.back().size());
+    }
+    for (const std::vector<Exit>& of_group : exits) {
+        for (const Exit& exit : std::span(of_group).first(edges)) {
+            for (const LinkId link : routes.route(exit.from, exit.to)) {
                 ++crossed[index_of_link(link)];
             }
         }
-        edges = std::min(edges, nics.size());
     }
     for (std::size_t i = 0; i < crossed.size(); ++i) {
         const Link& link = topology.links()[i];
@@ -278,21 +302,6 @@ MachineNics nics_of(const Topology& topology, Routes& routes, DeviceId worker, D
     return {rate, rate * share, &reach};
 }
 
-// Those next to the GPUs of one group that sends to another: by which they reach the GPUs of
-// their own numbers there, on rails, too.
-std::size_t nics_next_to(const Topology& topology, Routes& routes, std::span<const DeviceId> group,
-                         std::span<const DeviceId> next) {
-    const std::vector<DeviceId> there =
-        topology.devices_of(DeviceKind::gpu, topology.device(next.front()).machine);
-    std::set<DeviceId> nics;
-    for (const DeviceId gpu : group) {
-        const std::size_t number = topology.device(gpu).index;
-        const DeviceId far = number < there.size() ? there[number] : next.front();
-        if (const auto nic = nic_towards(topology, routes, gpu, far)) nics.insert(*nic);
-    }
-    return std::max<std::size_t>(1, nics.size());
-}
-
 // Machines may have NICs of several kinds: rings are as fast as the slowest.
 void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
                    const MachineRanks& groups) {
@@ -313,7 +322,8 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
             std::vector<std::uint32_t> numbers;
             for (const DeviceId gpu : groups[g]) numbers.push_back(topology.device(gpu).index);
             if (!looked_at.emplace(zone, std::move(numbers)).second) continue;
-            used = std::min(used, nics_next_to(topology, routes, groups[g], next_of(g)));
+            const std::size_t exits = exits_of(topology, routes, groups[g], next_of(g)).size();
+            used = std::min(used, std::max<std::size_t>(1, exits));
         }
     }
     MachineNics slowest;

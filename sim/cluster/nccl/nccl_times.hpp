@@ -26,7 +26,7 @@ struct NcclNumbers {
 double nccl_start_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
                           NcclCollective collective = NcclCollective::all_reduce,
                           const NcclNumbers& numbers = {});
-// The same of messages from GPU to GPU, alone or all to all; links have their latency.
+// The same of messages from GPU to GPU, alone or all to all, beside their links' latency.
 inline constexpr double nccl_message_start_s = (NcclNumbers{}.launch_us + nccl_simple_us) / 1e6;
 // All of it.
 double nccl_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,

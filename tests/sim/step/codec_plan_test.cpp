@@ -76,10 +76,13 @@ TEST_CASE("codec plan: a router's scores are a matrix of as many rows as experts
     shape.experts = 4;
     const sim::ModelProfile model = sim::gpt2("experts", shape);
     const std::vector<kernels::TensorShape> shapes = sim::tensor_shapes(model);
+    std::size_t routers = 0;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         if (!model.tensors[i].name.ends_with("router.weight")) continue;
+        ++routers;
         CHECK(shapes[i] == kernels::TensorShape{4, 64});
     }
+    CHECK(routers == 2);
 }
 
 TEST_CASE("codec plan: bytes are those of every tensor by itself, whatever the buckets",

@@ -69,7 +69,7 @@ TEST_CASE("context: a block ends as if each part were computed with as it comes"
         // A round of the ring, alone.
         sim::ClusterNetwork network(topology);
         const sim::PlacedCollective ring =
-            sim::placed_parts(network, sim::ExchangeKind::all_gather, job, job.workers);
+            sim::placed_exchange(network, sim::ExchangeKind::context_ring, job, job.workers);
         ring.start(network, block.bytes, Instant{});
         const Duration all = network.runs().run_until(Instant::never())->at.since_start();
         // By recurrence: part i arrives after i rounds, and is computed with after part i - 1.
