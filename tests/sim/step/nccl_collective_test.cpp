@@ -16,6 +16,11 @@
 namespace ukemi {
 namespace {
 
+double taken_s(sim::ClusterNetwork& network, const sim::PlacedCollective& placed, Bytes size) {
+    placed.start(network, size, Instant{});
+    return to_seconds(network.runs().run_until(Instant::never())->at.since_start());
+}
+
 Duration alone(const std::string& machine, std::uint32_t count, Bytes size) {
     const sim::Topology topology = sim::build_cluster(machine, count);
     sim::ClusterNetwork network(topology);
@@ -163,9 +168,8 @@ TEST_CASE("nccl collective: keys and values leave a machine by one NIC a ring",
     sim::ClusterNetwork network(topology);
     const sim::PlacedCollective ring =
         sim::placed_exchange(network, sim::ExchangeKind::context_ring, job, workers);
-    ring.start(network, mebibytes(64), Instant{});
-    const double seconds = to_seconds(network.runs().run_until(Instant::never())->at.since_start());
-    CHECK(seconds == Approx(15 * 67108864 / (0.96 * 50e9)).epsilon(0.01));
+    CHECK(taken_s(network, ring, mebibytes(64)) ==
+          Approx(15 * 67108864 / (0.96 * 50e9)).epsilon(0.01));
 }
 
 TEST_CASE("nccl collective: of many ranks alone it takes what it takes on links",
@@ -249,8 +253,7 @@ TEST_CASE("nccl collective: beside other flows each ring has the share of one",
                 network.flows().start(route, sim::FlowNetwork::endless, 1ULL << 62);
             }
         }
-        placed.start(network, mebibytes(1024), Instant{});
-        return to_seconds(network.runs().run_until(Instant::never())->at.since_start());
+        return taken_s(network, placed, mebibytes(1024));
     };
     const double alone_s = alone_and_beside(0);
     // A ring fills 1/0.7 of what it moves, of TCP of a cloud.
@@ -272,8 +275,7 @@ TEST_CASE("nccl collective: a slower link matters only where it holds NCCL up",
             if (link.kind != sim::LinkKind::network) continue;
             network.flows().set_bandwidth(id, BytesPerSecond::of(share * link.bandwidth.raw()));
         }
-        placed.start(network, mebibytes(1024), Instant{});
-        return to_seconds(network.runs().run_until(Instant::never())->at.since_start());
+        return taken_s(network, placed, mebibytes(1024));
     };
     const double alone_s = with_share_s(1);
     CHECK(with_share_s(0.8) == Approx(alone_s).epsilon(1e-6));
@@ -286,9 +288,7 @@ TEST_CASE("nccl collective: a slower link matters only where it holds NCCL up",
     sim::ClusterNetwork network(slow);
     const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, slow.workers(),
                                        "test");
-    placed.start(network, mebibytes(1024), Instant{});
-    const Duration takes = network.runs().run_until(Instant::never())->at.since_start();
-    CHECK(to_seconds(takes) == Approx(with_share_s(0.1)).epsilon(0.01));
+    CHECK(taken_s(network, placed, mebibytes(1024)) == Approx(with_share_s(0.1)).epsilon(0.01));
 }
 
 TEST_CASE("nccl collective: groups side by side share the NICs next to their GPUs",
@@ -329,8 +329,7 @@ TEST_CASE("nccl collective: messages fill links when they carry what NCCL reache
     const auto sent_s = [&](sim::SentBy sent_by) {
         sim::ClusterNetwork network(topology);
         const sim::PlacedCollective message(network, {"message", 2, {{{{0, 1}}}}}, ends, sent_by);
-        message.start(network, mebibytes(1024), Instant{});
-        return to_seconds(network.runs().run_until(Instant::never())->at.since_start());
+        return taken_s(network, message, mebibytes(1024));
     };
     CHECK(sent_s(sim::SentBy::nccl) / sent_s(sim::SentBy::anyone) ==
           Approx(1 / 0.61).epsilon(0.002));
@@ -372,9 +371,8 @@ TEST_CASE("nccl collective: all-to-alls take what recorded ones did", "[nccl_col
             sim::ClusterNetwork network(topology);
             const sim::PlacedCollective placed =
                 sim::placed_exchange(network, sim::ExchangeKind::all_to_all, job, workers);
-            placed.start(network, Bytes::of(round_nearest(one.megabytes * 1e6)), Instant{});
             const double us =
-                to_seconds(network.runs().run_until(Instant::never())->at.since_start()) * 1e6;
+                taken_s(network, placed, Bytes::of(round_nearest(one.megabytes * 1e6))) * 1e6;
             CAPTURE(one.machines, one.per_machine, one.megabytes, us, one.us);
             CHECK(std::abs(us / one.us - 1) < one.off);
         }
