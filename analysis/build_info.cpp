@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/commit.hpp"  // written by the build
+
 namespace ukemi::analysis {
 
 std::string build_version() { return UKEMI_VERSION; }

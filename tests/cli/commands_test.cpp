@@ -39,6 +39,10 @@ TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
     const Ran version = run_ukemi(scratch.path(), {"--version"});
     CHECK(version.code == 0);
     CHECK_THAT(version.out, Catch::StartsWith("ukemi 0."));
+    // The commit of this build, not of the configuration long ago.
+    const Ran git =
+        run_program("/usr/bin/git", UKEMI_SOURCE_DIR, {"rev-parse", "--short=12", "HEAD"});
+    if (git.code == 0) CHECK_THAT(version.out, Catch::Contains(git.out.substr(0, 12)));
 }
 
 TEST_CASE("ukemi train and calibrate: cuda without a GPU is refused before anything starts",
