@@ -48,8 +48,13 @@ void FairShare::add(Slot slot, RouteId route) {
     if (slot >= flows_.size()) reserve(slot);
     Flow& flow = flows_[slot];
     INVARIANT(!flow.present);
-    flow = {0, unlimited,      round_ + 1, routes_[static_cast<std::size_t>(route)],
-            1, Standing::open, true};
+    flow.rate = 0;
+    flow.cap = unlimited;
+    flow.round = round_ + 1;
+    flow.route = routes_[static_cast<std::size_t>(route)];
+    flow.strands = 1;
+    flow.standing = Standing::open;
+    flow.present = true;
     if (flow.route.count > short_route) reserve_positions(slot);
     std::uint32_t* const position = positions(slot);
     const std::span<const Hop> crossed = hops(flow.route);
@@ -120,16 +125,16 @@ std::span<const FairShare::Slot> FairShare::solve() {
     if (settled()) return {};
     begin_round();
     review_all();
-    for (Entry next; next_entry(next);) {
+    while (!agenda_.empty()) {
+        const LevelAgenda::Entry next = agenda_.take();
         level_ = next.level;
-        switch (next.event()) {
-            case Event::link_full: fill(next.index()); break;
-            case Event::cap_reached: fix(next.index(), level_); break;
-            case Event::link_wakes: wake(next.index()); break;
+        switch (next.event) {
+            case LevelEvent::link_full: fill(next.index); break;
+            case LevelEvent::cap_reached: fix(next.index, level_); break;
+            case LevelEvent::link_wakes: wake(next.index); break;
         }
         review_all();
     }
-    agenda_.clear();
     for (const std::uint32_t index : entered_) {
         LinkState& link = links_[index];
         if (!link.full) link.level = unlimited;
@@ -141,7 +146,6 @@ std::span<const FairShare::Slot> FairShare::solve() {
 void FairShare::begin_round() {
     ++round_;
     level_ = 0;
-    heaped_count_ = 0;
     entered_.clear();
     for (const Slot slot : recapped_) {
         if (!flows_[slot].present || standing(flows_[slot]) != Standing::kept) continue;
@@ -158,64 +162,6 @@ void FairShare::begin_round() {
     added_.clear();
     disturbed_.clear();
     recapped_.clear();
-}
-
-// Of a link that has another entry, or none, by now: no. Nor a flow that has its rate.
-bool FairShare::counts(const Entry& entry) {
-    if (entry.event() == Event::cap_reached) {
-        const bool open = standing(flows_[entry.index()]) == Standing::open;
-        if (!open) --queued_count_;
-        return open;
-    }
-    const LinkState& link = links_[entry.index()];
-    return link.queued && link.version == entry.version;
-}
-
-// The next event that still counts, in the order of levels; false if none is left. Of a few the
-// first is found by looking at all, which is a tenth faster; more are a heap.
-bool FairShare::next_entry(Entry& entry) {
-    const bool taken = heaped_count_ == 0 && agenda_.size() <= scanned_max ? take_of_few(entry)
-                                                                           : take_of_heap(entry);
-    if (!taken) return false;
-    --queued_count_;
-    if (entry.event() != Event::cap_reached) links_[entry.index()].queued = false;
-    return true;
-}
-
-bool FairShare::take_of_few(Entry& entry) {
-    std::size_t count = 0;
-    std::size_t first = 0;
-    for (const Entry& one : agenda_) {
-        if (!counts(one)) continue;
-        agenda_[count] = one;
-        if (agenda_[first].is_after(one)) first = count;
-        ++count;
-    }
-    agenda_.shrink_to(count);
-    if (count == 0) return false;
-    entry = agenda_[first];
-    agenda_[first] = agenda_.back();
-    agenda_.pop();
-    return true;
-}
-
-bool FairShare::take_of_heap(Entry& entry) {
-    const auto later = [](const Entry& a, const Entry& b) { return a.is_after(b); };
-    if (heaped_count_ == 0) {
-        std::make_heap(agenda_.begin(), agenda_.end(), later);
-        heaped_count_ = agenda_.size();
-    }
-    do {
-        if (queued_count_ == 0) return false;
-        while (heaped_count_ < agenda_.size()) {
-            std::push_heap(agenda_.begin(), agenda_.begin() + ++heaped_count_, later);
-        }
-        std::pop_heap(agenda_.begin(), agenda_.end(), later);
-        entry = agenda_.back();
-        agenda_.pop();
-        heaped_count_ = agenda_.size();
-    } while (!counts(entry));
-    return true;
 }
 
 // A flow that shares no link needs no filling.
@@ -238,7 +184,7 @@ bool FairShare::settle_alone(Slot slot) {
         link.level = level <= rate ? level : unlimited;
         // Whatever else happened to the link, this is its level, and nobody looks again.
         link.round = round_;
-        link.queued = link.to_review = false;
+        link.to_review = false;
         link.full = true;
     }
     flow.standing = Standing::fixed;
@@ -252,12 +198,12 @@ bool FairShare::settle_alone(Slot slot) {
 void FairShare::take_part(std::uint32_t index) {
     LinkState& link = links_[index];
     link.round = round_;
-    link.queued = link.full = link.woken = link.to_review = false;
+    link.full = link.woken = link.to_review = false;
     link.kept.clear();
     entered_.push(index);
     double fixed_sum = 0;
-    std::uint64_t open_parts = 0;
-    std::uint64_t kept_parts = 0;
+    std::int64_t open_parts = 0;
+    std::int64_t kept_parts = 0;
     bool ascending = true;
     for (const Member& member : link.members) {
         const Flow& flow = flows_[member.slot];
@@ -297,40 +243,16 @@ void FairShare::review_all() {
     to_review_.clear();
 }
 
-void FairShare::queue(std::uint32_t index, double level, Event event) {
-    LinkState& link = links_[index];
-    level = std::max(level, level_);
-    if (link.queued) {
-        if (link.queued_level == level && link.queued_event == event) return;
-        ++link.version;  // the entry before counts no more
-        --queued_count_;
-    }
-    link.queued = true;
-    link.queued_level = level;
-    link.queued_event = event;
-    ++queued_count_;
-    agenda_.push({level, static_cast<std::uint64_t>(event) << 32 | index, link.version});
-}
-
-void FairShare::unqueue(LinkState& link) {
-    if (!link.queued) return;
-    link.queued = false;
-    ++link.version;
-    --queued_count_;
-}
-
 void FairShare::queue_cap(Slot slot) {
     if (flows_[slot].cap == unlimited) return;
-    ++queued_count_;
-    agenda_.push({std::max(flows_[slot].cap, level_),
-                  static_cast<std::uint64_t>(Event::cap_reached) << 32 | slot, 0});
+    queue(LevelEvent::cap_reached, slot, flows_[slot].cap);
 }
 
 // At which level is the link full, if flows with a standing of kept stop at their old rates?
 void FairShare::review(std::uint32_t index) {
     LinkState& link = links_[index];
     if (link.full) return;
-    if (link.open_parts == 0 && link.kept_parts == 0) return unqueue(link);
+    if (link.open_parts == 0 && link.kept_parts == 0) return agenda_.erase_link(index);
     const auto is_kept = [&](const Kept& kept) {
         return standing(flows_[kept.slot]) == Standing::kept;
     };
@@ -339,13 +261,15 @@ void FairShare::review(std::uint32_t index) {
     const bool holds = !link.woken && link.level < unlimited && !link.kept.empty() &&
                        not_above(link.level, link.kept.back().rate);
     double sum = link.fixed_sum;
-    std::uint64_t rising = link.open_parts + link.kept_parts;
+    std::int64_t rising = link.open_parts + link.kept_parts;
     double full_at = unlimited;
     for (const Kept& kept : link.kept) {
         ++visit_count_;
         if (!is_kept(kept)) continue;
-        const double level = (link.capacity - sum) / static_cast<double>(rising);
-        if (not_above(level, kept.rate)) {
+        // Is the level at which it is full not above the rate? That needs no division.
+        const double rest = link.capacity - sum;
+        if (not_above(rest, kept.rate * static_cast<double>(rising))) {
+            const double level = rest / static_cast<double>(rising);
             full_at = nearly_equal(level, kept.rate) ? kept.rate : level;
             break;
         }
@@ -357,11 +281,11 @@ void FairShare::review(std::uint32_t index) {
         if (nearly_equal(full_at, link.level)) full_at = link.level;
     }
     if (holds && full_at > link.level) {
-        queue(index, link.level, Event::link_wakes);
+        queue(LevelEvent::link_wakes, index, link.level);
     } else if (full_at < unlimited) {
-        queue(index, full_at, Event::link_full);
+        queue(LevelEvent::link_full, index, full_at);
     } else {
-        unqueue(link);
+        agenda_.erase_link(index);
     }
 }
 
@@ -419,6 +343,7 @@ void FairShare::move(Slot slot, Standing to, double rate) {
     for (const Hop& hop : crossed) {
         const std::uint32_t index = index_of_link(hop.link);
         LinkState& link = enter(index);  // counts the flow as it was
+        if (link.full) continue;         // and looks at nothing any more
         const std::uint32_t parts = hop.parts * flow.strands;
         (from == Standing::open ? link.open_parts : link.kept_parts) -= parts;
         if (to == Standing::open) {
@@ -426,12 +351,16 @@ void FairShare::move(Slot slot, Standing to, double rate) {
         } else {
             link.fixed_sum += parts * rate;
         }
-        review_later(index);
+        if (!link.to_review) {
+            link.to_review = true;
+            to_review_.push(index);
+        }
     }
     flow.round = round_;
     flow.standing = to;
     if (to == Standing::fixed) {
         flow.rate = rate;
+        if (flow.cap < unlimited) agenda_.erase_flow(slot);
     } else {
         queue_cap(slot);
     }

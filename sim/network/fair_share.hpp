@@ -17,12 +17,14 @@
 // Rates and levels within 1e-12 of an earlier value keep it, so that rounding does not travel.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "sim/network/level_agenda.hpp"
 #include "sim/network/link.hpp"
 #include "sim/network/plain_list.hpp"
 
@@ -100,42 +102,21 @@ private:
         Slot slot = 0;
         std::uint32_t parts = Hop::whole;
     };
-    enum class Event : std::uint8_t {
-        link_full,
-        cap_reached,  // by a flow
-        link_wakes,   // its old level has passed
-    };
     struct LinkState {
         double capacity = 0;       // in parts, so exactly Hop::whole times what was given
         double level = unlimited;  // at which it is full; unlimited: it holds nobody
         PlainList<Member> members;
         // Of the present solve, if round says so.
         std::uint64_t round = 0;
-        std::uint32_t version = 0;  // of its only entry of the agenda that counts
-        bool queued = false;        // has such an entry, of this event and level:
-        Event queued_event{};
         bool full = false;   // has its new level: it is full, or has one flow, settled
         bool woken = false;  // has passed its old level
         bool to_review = false;
         double fixed_sum = 0;
-        std::uint64_t open_parts = 0;
-        std::uint64_t kept_parts = 0;
-        double queued_level = 0;
+        std::int64_t open_parts = 0;
+        std::int64_t kept_parts = 0;
         PlainList<Kept> kept;  // ascending by rate; some may have got another standing since
     };
-    struct Entry {
-        double level = 0;
-        std::uint64_t what = 0;  // the event, then the link or the slot
-        std::uint32_t version = 0;
-
-        Event event() const { return static_cast<Event>(what >> 32); }
-        std::uint32_t index() const { return static_cast<std::uint32_t>(what); }
-        bool is_after(const Entry& other) const {
-            return level > other.level || (level == other.level && what > other.what);
-        }
-    };
     static constexpr std::uint32_t short_route = 8;
-    static constexpr std::size_t scanned_max = 16;
 
     Standing standing(const Flow& flow) const {
         return flow.round == round_ ? flow.standing : Standing::kept;
@@ -163,14 +144,11 @@ private:
     void review_later(std::uint32_t link);
     void review_all();
     void review(std::uint32_t link);
-    void queue(std::uint32_t link, double level, Event event);
-    void unqueue(LinkState& link);
+    void queue(LevelEvent event, std::uint32_t index, double level) {
+        agenda_.put(event, index, std::max(level, level_));
+    }
     void queue_cap(Slot slot);
     void begin_round();
-    bool counts(const Entry& entry);
-    bool next_entry(Entry& entry);
-    bool take_of_few(Entry& entry);
-    bool take_of_heap(Entry& entry);
     void fill(std::uint32_t link);
     void wake(std::uint32_t link);
     bool held_elsewhere(Slot slot, std::uint32_t link) const;
@@ -188,9 +166,7 @@ private:
 
     std::uint64_t round_ = 1;
     double level_ = 0;  // up to which filling has come
-    PlainList<Entry> agenda_;
-    std::size_t heaped_count_ = 0;  // entries of the agenda that are in order
-    std::size_t queued_count_ = 0;
+    LevelAgenda agenda_;
     PlainList<std::uint32_t> to_review_;
     PlainList<std::uint32_t> entered_;
     PlainList<Slot> changed_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -14,7 +15,7 @@ class PlainList {
 
 public:
     [[gnu::always_inline]] void push(const Value& value) {
-        if (count_ == values_.size()) [[unlikely]] {
+        if (end() == std::to_address(values_.end())) [[unlikely]] {
             grow();
         }
         values_[count_++] = value;
