@@ -147,6 +147,8 @@ private:
                     to_seconds(sim::least_step(scenario.topology, scenario.jobs.front().job));
             } catch (const InputError& error) {
                 layout.refusal = lines_of(error).front();
+                const std::string place = document_.file.string() + ": ";
+                if (layout.refusal.starts_with(place)) layout.refusal.erase(0, place.size());
             }
         });
     }
@@ -183,7 +185,7 @@ private:
                              fmt::format("no layout of {} workers divides {} samples",
                                          search_.workers, search_.samples));
         }
-        if (!nearest->refusal.empty()) throw InputError(file, "/job", nearest->refusal);
+        if (!nearest->refusal.empty()) throw InputError(file, "", nearest->refusal);
         throw InputError(
             file, "/job",
             fmt::format("none of {} layouts fits on {} with {} bytes: the smallest, {}, batch {}, "

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.hpp"
 #include "sim/cluster/nccl/nccl_place.hpp"
 
 namespace ukemi::sim {
@@ -60,19 +61,21 @@ std::map<RankPair, Passed> passed_in(const PhasedCollective& sums) {
 
 Router ClusterNetwork::router(std::span<const DeviceId> workers, SentBy sent_by) {
     use_links();
-    return [this, workers, sent_by, hops = std::vector<Hop>(), reach = NcclReach(topology_)](
-               std::int32_t from, std::int32_t to) mutable -> std::span<const Hop> {
+    const bool is_nccl = sent_by == SentBy::nccl || sent_by == SentBy::nccl_rings;
+    return [this, workers, sent_by, is_nccl, hops = std::vector<Hop>(),
+            reach = NcclReach(topology_)](std::int32_t from,
+                                          std::int32_t to) mutable -> std::span<const Hop> {
         const auto go = [&](DeviceId first, DeviceId second) {
             for (const LinkId link : routes().route(first, second)) {
                 hops.push_back({link});
-                if (sent_by == SentBy::anyone) continue;
+                if (!is_nccl) continue;
                 const double share = reach.share(topology_.link(link), first, second);
                 hops.back().parts = static_cast<std::uint32_t>(round_nearest(Hop::whole / share));
             }
         };
         const DeviceId first = workers[static_cast<std::size_t>(from)];
         const DeviceId last = workers[static_cast<std::size_t>(to)];
-        const DeviceId relay = sent_by == SentBy::nccl ? relay_of(first, last) : first;
+        const DeviceId relay = relay_of(first, last, sent_by);
         hops.clear();
         go(first, relay);
         go(relay, last);
@@ -80,22 +83,48 @@ Router ClusterNetwork::router(std::span<const DeviceId> workers, SentBy sent_by)
     };
 }
 
-// PXN, of NCCL 2.12 and later: a message leaves its machine beside the GPU that has the receiver's
-// number, if NVLink leads there, and so by the receiver's rail.
-DeviceId ClusterNetwork::relay_of(DeviceId from, DeviceId to) {
-    const MachineId machine = topology_.device(from).machine;
-    const Device& receiver = topology_.device(to);
-    if (machine == receiver.machine) return from;
-    const auto [entry, is_new] = relays_.try_emplace({from, receiver.index}, from);
+// Of a way between machines: by which it enters the last.
+DeviceId ClusterNetwork::nic_at_end(std::span<const LinkId> route) const {
+    const auto is_network = [&](LinkId id) { return topology_.link(id).kind == LinkKind::network; };
+    const auto last = std::ranges::find_if(route.rbegin(), route.rend(), is_network);
+    INVARIANT(last != route.rend());
+    return topology_.link(*last).to;
+}
+
+DeviceId ClusterNetwork::peer_by_nvlink(DeviceId from, std::uint32_t number) {
+    const auto [entry, is_new] = peers_.try_emplace({from, number}, from);
     if (!is_new) return entry->second;
-    const std::vector<DeviceId> gpus = topology_.devices_of(DeviceKind::gpu, machine);
-    if (receiver.index >= gpus.size()) return from;
-    const DeviceId relay = gpus[receiver.index];
-    const bool by_nvlink = std::ranges::all_of(routes().route(from, relay), [&](LinkId link) {
-        return topology_.link(link).kind == LinkKind::nvlink;
-    });
-    if (by_nvlink) entry->second = relay;
+    const std::vector<DeviceId> gpus =
+        topology_.devices_of(DeviceKind::gpu, topology_.device(from).machine);
+    if (number >= gpus.size()) return from;
+    const bool by_nvlink = std::ranges::all_of(
+        routes().route(from, gpus[number]),
+        [&](LinkId link) { return topology_.link(link).kind == LinkKind::nvlink; });
+    if (by_nvlink) entry->second = gpus[number];
     return entry->second;
+}
+
+// PXN, of NCCL 2.12 and later: a message leaves its machine beside the GPU that has the receiver's
+// number, if NVLink leads there, and so by the receiver's rail. Rings do so in place of a way
+// through PCIe and CPUs to that rail, here or there; where an NVSwitch gives way (single NVLinks
+// are filled by the rings), also in place of one that is no longer but stays on the sender's rail.
+DeviceId ClusterNetwork::relay_of(DeviceId from, DeviceId to, SentBy sent_by) {
+    if (sent_by == SentBy::anyone || sent_by == SentBy::nccl_rings) return from;
+    const Device& sender = topology_.device(from);
+    const Device& receiver = topology_.device(to);
+    if (sender.machine == receiver.machine) return from;
+    const DeviceId relay = peer_by_nvlink(from, receiver.index);
+    if (sent_by == SentBy::nccl || relay == from) return relay;
+    const std::vector<DeviceId> there = topology_.devices_of(DeviceKind::gpu, receiver.machine);
+    const auto own_nic = sender.index < there.size()
+                             ? nic_towards(topology_, routes(), from, there[sender.index])
+                             : std::nullopt;
+    if (nic_towards(topology_, routes(), from, to) != own_nic) return relay;
+    const std::span<const LinkId> direct = routes().route(from, to);
+    const std::span<const LinkId> straight = routes().route(relay, to);
+    if (nic_at_end(direct) == nic_at_end(straight)) return from;
+    const bool by_switch = routes().route(from, relay).size() > 1;
+    return by_switch || straight.size() < direct.size() ? relay : from;
 }
 
 Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTransport& hosts) {

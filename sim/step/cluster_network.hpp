@@ -22,8 +22,9 @@
 namespace ukemi::sim {
 
 // What NCCL sends fills a link when it carries what NCCL reaches there (NcclReach). Its messages
-// leave a machine by the receiver's rail; its rings are laid so that they need not change it.
-enum class SentBy : std::uint8_t { anyone, nccl_rings, nccl };
+// leave a machine by the receiver's rail; its rings are laid so that they need not change it. Other
+// rings over NVLink change rails there, too, rather than through a machine's PCIe and CPUs.
+enum class SentBy : std::uint8_t { anyone, nvlink_rings, nccl_rings, nccl };
 
 // A cluster's links in a network that can run; what crosses from which device to which.
 class ClusterNetwork {
@@ -68,7 +69,11 @@ private:
     };
     std::span<const Hop> between_hosts(DeviceId from, DeviceId to, const HostTransport& hosts,
                                        const Adding& adding);
-    DeviceId relay_of(DeviceId from, DeviceId to);  // beside which NCCL's messages leave a machine
+    // The GPU beside which messages leave a machine.
+    DeviceId relay_of(DeviceId from, DeviceId to, SentBy sent_by);
+    // The GPU of this number in the sender's machine, if NVLink leads there; else the sender.
+    DeviceId peer_by_nvlink(DeviceId from, std::uint32_t number);
+    DeviceId nic_at_end(std::span<const LinkId> route) const;
     void use_links();  // the topology's are added when something first asks for them
 
     const Topology& topology_;
@@ -81,8 +86,8 @@ private:
     CollectiveRuns runs_;
     std::shared_ptr<Routes> routes_;
     std::map<std::tuple<DeviceId, DeviceId, HostTransport, Adding>, std::vector<Hop>> connections_;
-    std::map<std::tuple<DeviceId, HostTransport>, LinkId> adders_;   // threads
-    std::map<std::pair<DeviceId, std::uint32_t>, DeviceId> relays_;  // by receiver's number
+    std::map<std::tuple<DeviceId, HostTransport>, LinkId> adders_;  // threads
+    std::map<std::pair<DeviceId, std::uint32_t>, DeviceId> peers_;  // by NVLink
 };
 
 }  // namespace ukemi::sim

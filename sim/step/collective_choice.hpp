@@ -1,7 +1,8 @@
 // collective_choice.hpp — the cheapest all-reduce for a job's buckets, and why.
 //
 // Every algorithm that can run on the workers is priced alone on the idle network: the time of one
-// bucket of the mean size, times their number. Ties go to the one that comes first.
+// bucket of the mean size, times their number. Ties go to the one that comes first. Left out are a
+// star, several of them and a clique of more than 64 workers, which take long to play.
 #pragma once
 
 #include <span>

@@ -112,7 +112,10 @@ PlacedCollective placed_broadcast(ClusterNetwork& network, const StepJob& job,
     if (job.nccl) return {network, NcclCollective::all_gather, workers, job.name, true};
     const auto rings =
         nvlink_rings(network.topology(), workers, workers_per_machine(network.topology(), workers));
-    if (rings) return {network, chain_broadcast(orders_of(rings->phases.front())), workers};
+    if (rings) {
+        return {network, chain_broadcast(orders_of(rings->phases.front())), workers,
+                SentBy::nvlink_rings};
+    }
     std::vector<std::int32_t> order(workers.size());
     std::iota(order.begin(), order.end(), 0);
     return {network, chain_broadcast({order}), workers};
@@ -238,7 +241,7 @@ PlacedCollective placed_parts(ClusterNetwork& network, ExchangeKind kind, const 
     phase.rounds /= 2;
     phase.share *= ranks;
     rings->name = fmt::format("{} in {}", name, rings->name);
-    return {network, *rings, group, at_once};
+    return {network, *rings, group, SentBy::nvlink_rings, at_once};
 }
 
 PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, const StepJob& job,

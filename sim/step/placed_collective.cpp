@@ -91,12 +91,6 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
                              "\"jitter\" is not for double_binary_tree: expected another "
                              "\"collective\"");
         }
-        if (ranks > pipeline_ranks_max) {
-            throw InputError(where, "",
-                             fmt::format("double_binary_tree is played transfer by transfer, over "
-                                         "at most {} workers, found {}",
-                                         pipeline_ranks_max, ranks));
-        }
         pipeline_ = std::make_shared<TreePipeline>(network.runs(), network.flows(), ranks, router,
                                                    network.rule().window_chunks);
         name_ = policies::collective_names()[static_cast<std::size_t>(algorithm)];
@@ -110,7 +104,8 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
     const PhasedCollective phases =
         rings ? *std::move(rings) : phased_all_reduce(algorithm, ranks, per_host);
     const Router router =
-        hosts != nullptr ? network.router(workers, *hosts, phases) : network.router(workers);
+        hosts != nullptr ? network.router(workers, *hosts, phases)
+                         : network.router(workers, rings ? SentBy::nvlink_rings : SentBy::anyone);
     place(network, phases, router, {at_once, jitters}, [&] {
         const std::int32_t window = network.rule().window_chunks;
         // Who holds which part is more than one can follow among so many; rounds are not.
@@ -156,10 +151,11 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollecti
 }
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
-                                   std::span<const DeviceId> workers, SentBy sent_by)
+                                   std::span<const DeviceId> workers, SentBy sent_by,
+                                   std::int64_t at_once)
     : starts_(start_of(sent_by)) {
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
-    place(network, phases, network.router(workers, sent_by), {1, false},
+    place(network, phases, network.router(workers, sent_by), {at_once, false},
           [&] { return graph_of(phases, network.rule().window_chunks); });
 }
 
@@ -256,6 +252,11 @@ std::string refusal_of(policies::Collective algorithm, std::int32_t ranks, std::
     if (refusal.empty() && per_host == 0 && goes_by_machine(algorithm)) {
         refusal = fmt::format("{} needs as many workers on each machine",
                               policies::collective_names()[static_cast<std::size_t>(algorithm)]);
+    }
+    if (algorithm == policies::Collective::double_binary_tree && ranks > pipeline_ranks_max) {
+        refusal = fmt::format(
+            "double_binary_tree is played transfer by transfer, over at most {} workers, found {}",
+            pipeline_ranks_max, ranks);
     }
     return refusal;
 }

@@ -57,7 +57,7 @@ public:
 
     // From GPU to GPU. NCCL's messages begin with a launch, as its collectives do.
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
-                     std::span<const DeviceId> workers, SentBy sent_by);
+                     std::span<const DeviceId> workers, SentBy sent_by, std::int64_t at_once = 1);
 
     // How long it takes, if it needs no network; else a run is started.
     std::optional<Duration> takes(Bytes bytes) const;

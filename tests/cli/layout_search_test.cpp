@@ -327,6 +327,12 @@ TEST_CASE("ukemi simulate --search layouts: what it cannot do is said", "[cli][l
                Catch::Contains("layouts fits on v100_sxm2_16gb with 17179869184 bytes: the "
                                "smallest, tensor 8 x pipeline 1 x data 1") &&
                    Catch::Contains(" bytes more"));
+    const char* flash =
+        R"({"kind": "transformer", "layers": 2, "hidden": 64, "heads": 4, "vocabulary": 64,
+            "sequence": 64, "flash_attention": true})";
+    CHECK_THAT(
+        complaint(scenario_text(one_machine, flash, R"("layout": {"recompute_scores": true})")),
+        Catch::StartsWith("ukemi: s.json: at /job/layout: flash attention keeps no scores"));
     const Ran unknown = run_ukemi(scratch.path(), {"simulate", "s.json", "--search", "batches"});
     CHECK(unknown.code == 2);
 }

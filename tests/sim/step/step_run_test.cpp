@@ -268,6 +268,37 @@ TEST_CASE("step: rings through several machines are bound by the machines' NICs"
     CHECK_FALSE(sim::nvlink_rings(two, std::span(gpus).first(12), 8));
 }
 
+TEST_CASE("step: rings over NVLink change rails over it, and lose nothing by them", "[step]") {
+    for (const std::string preset : {"dgx_a100", "dgx_h100", "mi300x_8"}) {
+        CAPTURE(preset);
+        std::vector<double> times_s;
+        for (const auto kind : {sim::FabricKind::single_switch, sim::FabricKind::rails}) {
+            sim::FabricSpec fabric;
+            fabric.kind = kind;
+            const sim::Topology machines = sim::build_cluster(preset, 5, fabric);
+            sim::ClusterNetwork network(machines);
+            const std::vector<sim::DeviceId> gpus = machines.workers();
+            const sim::PlacedCollective placed(network, policies::Collective::ring, gpus, 8, "t");
+            placed.start(network, bytes(2'000'000'000), Instant{});
+            times_s.push_back(
+                to_seconds(network.runs().run_until(Instant::never())->at.since_start()));
+        }
+        CHECK(times_s[1] >= times_s[0]);  // by the latency of NVLink
+        CHECK(times_s[1] < 1.01 * times_s[0]);
+    }
+}
+
+TEST_CASE("collective choice: the double tree is tried as long as it can be played", "[step]") {
+    const auto first_of = [](std::uint32_t machines) {
+        const sim::Topology racks = sim::build_cluster("g4dn.metal", machines);
+        const sim::GradientBucket bucket{"all", bytes(100'000'000)};
+        return sim::price_collectives(racks, racks.workers(), 8, std::span(&bucket, 1), "test")[0]
+            .algorithm;
+    };
+    CHECK(first_of(32) == policies::Collective::double_binary_tree);
+    CHECK(first_of(129) != policies::Collective::double_binary_tree);  // more than 1024 workers
+}
+
 TEST_CASE("collective choice: cheapest first, and the reason names the others", "[step]") {
     const SmallCluster cluster(4);
     const sim::StepJob job = cluster.job(4);
