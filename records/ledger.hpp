@@ -22,10 +22,10 @@ namespace ukemi::records {
 enum class Cause : std::uint8_t {
     useful,      // work that counts in the end
     redone,      // computing again what a loss threw away; the first computation stays useful
-    transition,  // spawn, rendezvous, state transfer, warm-up, drain
-    checkpoint,
-    idle,    // held, nothing to do
-    wasted,  // a torn step; paid after release
+    transition,  // spawn, rendezvous, state transfer, warm-up
+    checkpoint,  // saving while training stands still, also before a change or after a loss
+    idle,        // held, nothing to do
+    wasted,      // a torn step; paid after release
 };
 inline constexpr std::size_t cause_count = 6;
 std::span<const std::string_view> cause_names();

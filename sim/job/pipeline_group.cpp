@@ -79,7 +79,7 @@ bool PipelineGroup::met(const MeetingOver& event) {
     const Instant now = parts_.queue.now();
     meetings_end_.erase(std::ranges::find(meetings_end_, now));
     for (const Instance& one : parts_.fleet.instances()) {
-        if (one.started && !one.member) {
+        if (one.started && !one.member && !one.saving) {
             parts_.ledger.set_alone(one.lease, now, records::Cause::idle);
         }
     }

@@ -142,6 +142,7 @@ private:
     void list_members(std::span<Instance* const> group);
     void begin_transition(const records::PhaseTimes& phases, bool provisional);
     void begin_drain();
+    void end_drain();  // if one is under way
     policies::TransitionPhase transition_phase() const;
 
     // Decisions (world.cpp).

@@ -132,7 +132,7 @@ void World::handle(const CheckpointDue&) {
 void World::handle(const CheckpointEnded&) {
     const Instant now = queue_.now();
     trainer_->finish_checkpoint(now);
-    meter_.drain_ended(now);
+    end_drain();
     const bool failed = unsaved();
     if (!failed) model_stays_where_it_is();
     // Those who were to leave may do so now; if the Plan has changed its mind, all go on.

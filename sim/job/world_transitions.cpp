@@ -15,16 +15,34 @@ policies::TransitionPhase World::transition_phase() const {
     return trainer_->transition_phase(queue_.now());
 }
 
-// A checkpoint that something waits for: a change that comes next, or a loss.
+// A checkpoint that something waits for: a change that comes next, or a loss. Of a group that a
+// loss has broken up, those that have the model save it, though they are members no more.
 void World::begin_drain() {
-    meter_.drain_began(trainer_->workers(), queue_.now());
-    trainer_->begin_checkpoint(queue_.now());
+    const Instant now = queue_.now();
+    std::int32_t held_up = 0;
+    for (Instance& one : fleet_.instances()) {
+        one.saving = !one.member && one.started && one.has_state;
+        if (one.saving) ledger_.set_alone(one.lease, now, records::Cause::checkpoint);
+        if (one.saving || one.member) ++held_up;
+    }
+    meter_.drain_began(held_up, now);
+    trainer_->begin_checkpoint(now);
+}
+
+void World::end_drain() {
+    const Instant now = queue_.now();
+    meter_.drain_ended(now);
+    for (Instance& one : fleet_.instances()) {
+        if (std::exchange(one.saving, false)) {
+            ledger_.set_alone(one.lease, now, records::Cause::idle);
+        }
+    }
 }
 
 void World::disband() {
     const Instant now = queue_.now();
     agreeing_ = false;
-    meter_.drain_ended(now);
+    end_drain();
     if (trainer_->phase() != policies::JobPhase::finished) trainer_->stop(now);
     for (Instance& one : fleet_.instances()) {
         if (one.member) ledger_.leave(one.lease, now);

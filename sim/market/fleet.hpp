@@ -28,6 +28,7 @@ struct Instance {
     bool started = false;            // its worker can join a group
     bool member = false;             // trains, or is in a transition with the others
     bool has_state = false;          // holds the present model
+    bool saving = false;             // the model, of a group that is no more
     bool detached = false;           // was in the group and holds its machine, but not its place
     bool retiring = false;           // to be released once its replacement is there
     bool unannounced = false;        // its loss comes without a notice: nobody knows of it yet

@@ -248,6 +248,37 @@ TEST_CASE("transition costs: an announced loss counts its notice and the checkpo
     CHECK(standstill(result, policies::TransitionPhase::drain) == whole_seconds(10));
 }
 
+// A gang of three that is one short saves what it has and gives its machines back.
+TEST_CASE("transition costs: those that are left of a gang save its model, and are paid to",
+          "[transition]") {
+    const sim::MarketData data = market({zone(
+        "a", capacity({{minutes(0), 3}, {minutes(20), 2}, {minutes(60), 3}}, hours(9)), price(1))});
+    sim::JobSpec spec = resized_job(sim::find_transition_system("kungfu")->costs(), 3);
+    spec.workers_min = spec.plan.workers_max = 3;
+    spec.plan.fleet = {{ZoneId{0}, 0, policies::Market::spot, 3, Price{}}};
+    spec.profile.lossless = false;
+    spec.profile.checkpoint = minutes(10);
+    const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
+    CHECK(result.finished);
+    CHECK(result.checkpoints == 1);
+    CHECK(standstill(result, policies::TransitionPhase::drain) == minutes(10));
+    CHECK(instance_time(result, policies::TransitionPhase::drain) == 2 * minutes(10));
+    CHECK(result.causes.time_of(records::Cause::checkpoint) == 2 * minutes(10));
+    CHECK(result.causes.time_of(records::Cause::idle) == Duration{});
+
+    // The second of them goes halfway; the third begins anew, alone.
+    const sim::MarketData falling = market({zone(
+        "a",
+        capacity({{minutes(0), 3}, {minutes(20), 2}, {minutes(25), 1}, {minutes(60), 3}}, hours(9)),
+        price(1))});
+    const records::RunResult fewer = run(falling, spec, {{"spot_only", "{}"}});
+    CHECK(fewer.finished);
+    CHECK(standstill(fewer, policies::TransitionPhase::drain) == minutes(15));
+    CHECK(instance_time(fewer, policies::TransitionPhase::drain) == minutes(2 * 5 + 10));
+    CHECK(fewer.causes.time_of(records::Cause::checkpoint) == minutes(2 * 5 + 10));
+    CHECK(fewer.causes.time_of(records::Cause::idle) == Duration{});
+}
+
 TEST_CASE("transition systems: every row has its source, and its names are unique",
           "[transition]") {
     std::vector<std::string_view> names;
