@@ -409,7 +409,8 @@ OutputFile::OutputFile(const fs::path& file, bool force)
     : shown_(file),
       target_(checked_output_file(file, force)),
       force_(force),
-      lock_(target_, shown_) {
+      lock_(target_, shown_),
+      replaced_(shown_, target_) {
     check_output_file(shown_, force_);  // again: the last holder may have written it
     sweep_temporary_files(target_);
 }
@@ -422,6 +423,7 @@ void OutputFile::write(const std::string& text) {
 
 void OutputFile::write(const TextPieces& text) {
     check_output_file(shown_, force_);
+    replaced_.check();
     write_file_atomically(target_, text);
 }
 

@@ -8,13 +8,14 @@
 // result. Where a file system cannot exchange, commit() renames twice; the earlier result is
 // .NAME.old in between, and the next run puts it back if it must.
 //
-// An OutputFile is the same for a single file.
+// An OutputFile is the same for a single file; it refuses one that the command reads, too.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/input_files.hpp"
 #include "base/text_pieces.hpp"
 #include "plots/figures.hpp"
 
@@ -100,6 +101,7 @@ private:
     std::filesystem::path target_;
     bool force_;
     OutputLock lock_;
+    ReplacedFile replaced_;
 };
 
 // Says on standard error what could not be drawn. True unless that is a failure of the machine, as

@@ -21,6 +21,7 @@
 #include "base/file_kind.hpp"
 #include "base/files_read.hpp"
 #include "base/input_error.hpp"
+#include "base/input_files.hpp"
 #include "base/invariant.hpp"
 #include "base/text_pieces.hpp"
 
@@ -71,6 +72,7 @@ std::string read_raw(const std::filesystem::path& file, std::size_t bytes_max) {
     }
     if (S_ISDIR(status.st_mode)) refuse(file, "expected a file, found a directory");
     if (S_ISBLK(status.st_mode)) refuse(file, "expected a file, found a device");
+    InputFiles::note(status);
     std::string text;
     if (S_ISREG(status.st_mode)) {  // so that it is not copied while it grows
         text.reserve(std::min(bytes_max, static_cast<std::size_t>(status.st_size)));

@@ -13,7 +13,8 @@ inline constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 
 // Reads the file (of a pipe, what is written until its end), inflating gzip. Throws InputError if
 // it cannot be opened, is a directory, a disk or a pipe to which nobody writes, is larger than
-// `bytes_max` (also after inflating: no zip bombs), or is cut short in mid-stream.
+// `bytes_max` (also after inflating: no zip bombs), is cut short in mid-stream, or is to be
+// replaced (input_files.hpp).
 std::string read_file(const std::filesystem::path& file, std::size_t bytes_max = file_bytes_max);
 
 // Writes the parts, one after the other, beside `file` and renames it: all of it or nothing. Throws

@@ -16,6 +16,7 @@
 #include "analysis/build_info.hpp"
 #include "analysis/typed_command.hpp"
 #include "base/input_error.hpp"
+#include "base/input_files.hpp"
 #include "base/plain_text.hpp"
 #include "base/plugin_library.hpp"
 #include "cli/command.hpp"
@@ -143,6 +144,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     keep_standard_streams();
+    const ukemi::InputFiles inputs;
     try {
         ukemi::analysis::keep_typed_command({argv, static_cast<std::size_t>(argc)});
         return run(argc, argv);

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/input_error.hpp"
+#include "base/input_files.hpp"
 #include "base/plain_text.hpp"
 
 namespace ukemi::analysis {
@@ -27,6 +28,7 @@ SqliteDatabase::SqliteDatabase(const fs::path& file, Access access) : file_(file
                                      flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
     try {
         if (code != SQLITE_OK) fail(code);
+        InputFiles::note(file);
         sqlite3_busy_timeout(handle_, wait_ms);
         if (access == Access::read) execute("PRAGMA query_only = 1");
     } catch (...) {

@@ -348,4 +348,42 @@ TEST_CASE("output file: refuses what is there, and what is no file", "[cli][resu
     }
 }
 
+TEST_CASE("output file: no command replaces what it reads, by whatever name", "[cli][results]") {
+    const ScratchFolder scratch;
+    const fs::path& folder = scratch.path();
+    write_file(folder / "up.csv", "# duration_s=36000\nt_s,instances\n0,1\n18000,0\n30000,1\n");
+    fs::create_symlink("up.csv", folder / "link.csv");
+    write_file(folder / "small.json", R"({"name": "small", "seed": 1, "job": {"work": "1 h"},
+ "cluster": {"count": 1}, "replay": ["on_demand"],
+ "market": {"availability": "up.csv", "spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}})");
+    fs::copy_file(shipped("steps/shared_switches.json"), folder / "step.json");
+    fs::copy_file(shipped("jobs/shared_cluster.json"), folder / "jobs.json");
+    write_file(folder / "work.csv",
+               "job_id,submission_time,num_gpu,duration\n0,0,1,600\n1,3600,1,700\n2,9000,2,800\n");
+    REQUIRE(run_ukemi(folder, {"sweep", "small.json", "--out", "runs.db"}).code == 0);
+    const Texts before = texts_in(folder);
+    const std::string file = fs::absolute(folder / "small.json").string();
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"replay", "small.json", "--no-files", "--csv", "small.json"},
+          {"replay", "small.json", "--no-files", "--csv", file},
+          {"replay", "small.json", "--no-files", "--csv", "link.csv"},
+          {"compare", "small.json", "--csv", "up.csv"},
+          {"simulate", "step.json", "--csv", "./step.json"},
+          {"simulate", "step.json", "--perfetto", "step.json"},
+          {"schedule", "jobs.json", "--csv", "jobs.json"},
+          {"describe", "up.csv", "--csv", "link.csv"},
+          {"fit", "up.csv", "--out", "up.csv"},
+          {"fit", "--jobs", "work.csv", "--out", "work.csv"},
+          {"query", "runs.db", "--csv", "runs.db"}}) {
+        std::vector<std::string> forced = arguments;
+        forced.emplace_back("--force");
+        CAPTURE(arguments);
+        const Ran ran = run_ukemi(folder, forced);
+        CHECK(ran.code == 2);
+        CHECK(is_one_line(ran.err));
+        CHECK_THAT(ran.err, Catch::Contains(arguments.back() + ": is read here"));
+        CHECK(texts_in(folder) == before);
+    }
+}
+
 }  // namespace ukemi

@@ -1,0 +1,48 @@
+// input_files.hpp — no command replaces a file that it reads, whatever either is called.
+//
+// The process keeps in mind which regular files it has read, and which it is to replace. A file
+// that is both, by whatever name or link, is refused with an InputError at the second mention of
+// it. Only while an InputFiles lives: a program that goes on after a piece of work, as one in
+// Python does, may well replace what an earlier piece has read.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace ukemi {
+
+// The file itself: of all its names.
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+// One at a time: it is the process's.
+class InputFiles {
+public:
+    InputFiles();
+    ~InputFiles();
+    InputFiles(const InputFiles&) = delete;
+    InputFiles& operator=(const InputFiles&) = delete;
+
+    static void note(const struct stat& file);                // it is read, if it is a regular one
+    static void note(const std::filesystem::path& database);  // the same, of what others open
+};
+
+// A file that is to be replaced, if there is one yet.
+class ReplacedFile {
+public:
+    // What is at `target` is called `shown`.
+    ReplacedFile(std::filesystem::path shown, const std::filesystem::path& target);
+    ~ReplacedFile();
+    ReplacedFile(const ReplacedFile&) = delete;
+    ReplacedFile& operator=(const ReplacedFile&) = delete;
+
+    void check() const;  // again, before it is written
+
+private:
+    std::filesystem::path shown_;
+    std::optional<FileIdentity> identity_;
+};
+
+}  // namespace ukemi
