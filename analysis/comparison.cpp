@@ -169,6 +169,19 @@ std::string accuracy_lines(std::span<const Candidate> sorted) {
     return text;
 }
 
+// Whose regret is of fewer runs than the other means.
+std::string regret_lines(std::span<const Candidate> sorted) {
+    std::string text;
+    for (const Candidate& one : sorted) {
+        const OutcomeMeans& outcome = one.outcome;
+        if (!outcome.optimum || outcome.regret_runs == outcome.finished) continue;
+        text += fmt::format("regret% of {} of {} runs that got there: {}{}{}\n",
+                            outcome.regret_runs, outcome.finished, shortened(one.variant, 28),
+                            one.variant.empty() ? "" : ", ", cut(one.policy, policy_width));
+    }
+    return text;
+}
+
 std::string rows_of(std::span<const Candidate> sorted, const ComparisonLayout& layout) {
     std::string text = head_line(layout);
     // One line for all candidates of the same work.
@@ -181,9 +194,11 @@ std::string rows_of(std::span<const Candidate> sorted, const ComparisonLayout& l
     }
     for (const Candidate& one : sorted) text += row_of(one, layout);
     text += runs_line(sorted);
-    text += fmt::format("means of the runs that got there; regret%: of usd, over the optimum{}\n",
-                        layout.markets ? "; o-d: on demand" : "");
+    text += fmt::format(
+        "means of the runs that got there; regret%: of those in time, over their optima{}\n",
+        layout.markets ? "; o-d: on demand" : "");
     text += accuracy_lines(sorted);
+    text += regret_lines(sorted);
     for (const Candidate& one : sorted) {
         if (one.all_reached()) continue;
         text +=

@@ -81,17 +81,19 @@ OutcomeMeans outcome_means(std::span<const PolicyGroup::Member> members, bool of
     }
     means.optimum = regret.optimum();
     means.regret_percent = regret.percent();
+    means.regret_runs = means.regret_percent ? regret.runs_in_time() : 0;
     return means;
 }
 
 void add_outcome_names(std::vector<std::string>& names) {
     for (const OutcomeColumn& column : outcome_columns) names.emplace_back(column.name);
     names.emplace_back("optimum_kind");
+    names.emplace_back("regret_runs");
 }
 
 void add_outcome_fields(CsvWriter& csv, const OutcomeMeans& means) {
     for (const OutcomeColumn& column : outcome_columns) csv.add(column.of(means));
-    csv.add(kind_of(means));
+    csv.add(kind_of(means)).add(means.regret_runs);
 }
 
 void add_outcome_fields(nlohmann::ordered_json& row, const OutcomeMeans& means) {
@@ -102,6 +104,7 @@ void add_outcome_fields(nlohmann::ordered_json& row, const OutcomeMeans& means) 
     }
     row["optimum_kind"] =
         means.optimum ? nlohmann::ordered_json(kind_of(means)) : nlohmann::ordered_json();
+    row["regret_runs"] = means.regret_runs;
 }
 
 }  // namespace ukemi::analysis

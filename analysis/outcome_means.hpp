@@ -38,6 +38,7 @@ struct OutcomeMeans : OutcomeCounts {
     double on_demand_usd = 0;
     std::optional<OptimumMean> optimum;
     std::optional<double> regret_percent;
+    std::size_t regret_runs = 0;  // that it is of: those in time
 };
 
 // What is bought is of all members, or of those that finished their work.

@@ -13,6 +13,7 @@ void RegretSum::add(const records::RunResult& run) {
     if (!run.optimum) return;
     optimum_usd_ += to_dollars(*run.optimum);
     if (!run.in_time()) return;
+    ++in_time_;
     paid_usd_ += to_dollars(run.cost);
     optimum_of_paid_usd_ += to_dollars(*run.optimum);
 }

@@ -22,6 +22,8 @@ public:
     // Of those that were in time: how much more they paid together than their optima together, in
     // %. Empty if there are none, or the optima are zero.
     std::optional<double> percent() const;
+    // How many those are.
+    std::size_t runs_in_time() const { return in_time_; }
     // Over the markets of all runs. Empty if there is a run without one.
     std::optional<OptimumMean> optimum() const;
 
@@ -30,6 +32,7 @@ private:
     double optimum_of_paid_usd_ = 0;
     double optimum_usd_ = 0;
     std::size_t runs_ = 0;
+    std::size_t in_time_ = 0;  // with an optimum
     bool known_ = true;
     bool exact_ = true;
 };

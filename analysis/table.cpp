@@ -142,8 +142,8 @@ std::string remarks(const Notes& notes) {
     std::string text;
     if (notes.optimum) {
         text +=
-            "optimum: the least that somebody pays who knows the market and is in time; regret% "
-            "is over it\n";
+            "optimum: the least that somebody pays who knows the market and is in time\n"
+            "regret%: of the runs in time, over theirs\n";
     }
     if (notes.one_cluster) text += "no interval: what the runs are of is not independent\n";
     if (notes.repeated > 0) {

@@ -147,7 +147,8 @@ void add_policies(ReportPart& part, ordered_json rows) {
     add_interval_note(table, rows);
     table.notes.emplace_back(
         "means over each policy's runs; those who always were in time stand first, then the "
-        "cheapest; optimum: the least that somebody pays who knows the market and is in time");
+        "cheapest; optimum: the least that somebody pays who knows the market and is in time; over "
+        "it: of the runs that were in time");
     part.tables.push_back(std::move(table));
     add_means(part, rows, "/cost_usd", "cost, USD", false);
     add_means(part, rows, "/hours", "time, h", false);
@@ -168,7 +169,8 @@ void add_candidates(ReportPart& part, ordered_json rows, bool scenarios) {
     add_bought_columns(columns);
     ReportTable table = table_of_rows("Time to the target", rows, columns);
     add_interval_note(table, rows);
-    table.notes.emplace_back("means of the runs that reached their target");
+    table.notes.emplace_back(
+        "means of the runs that reached their target; over the optimum: of those in time");
     part.tables.push_back(std::move(table));
     add_means(part, rows, "/hours", "time, h", scenarios);
     add_means(part, rows, "/cost_usd", "cost, USD", scenarios);

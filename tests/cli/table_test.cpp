@@ -1,6 +1,10 @@
 // table_test.cpp — the table that replay prints.
 #include <catch2/catch.hpp>
 
+#include <nlohmann/json.hpp>
+
+#include "analysis/comparison.hpp"
+#include "analysis/policy_means.hpp"
 #include "analysis/table.hpp"
 #include "base/plain_text.hpp"
 #include "tests/cli/child.hpp"
@@ -144,6 +148,20 @@ TEST_CASE("table: the optimum has a line, and who was in time a regret over it",
     CHECK_THAT(lines[3], Catch::StartsWith("greedy ") && Catch::Contains("   200.0 "));
     CHECK_THAT(lines[4], Catch::StartsWith("spot_only ") && Catch::Contains("    25.0 "));
     CHECK(runs[3].regret_percent() == std::nullopt);
+    CHECK_THAT(analysis::policy_table(runs),
+               Catch::Contains("regret%: of the runs in time, over theirs"));
+    const auto means =
+        nlohmann::json::parse(analysis::policy_means_json(analysis::policy_means(runs)));
+    CHECK(means[0].at("regret_runs") == 2);
+    CHECK(means[1].at("regret_runs") == 1);
+    CHECK(means[1].at("regret_percent") == 25.0);
+    // 9 USD a run that got there, and 25 % over 4 USD: of one.
+    runs[3].cost = dollars(13);
+    const std::string compared = analysis::comparison_table(analysis::candidates_of(runs));
+    CHECK_THAT(compared, Catch::Contains("regret%: of those in time, over their optima\n") &&
+                             Catch::Contains("regret% of 1 of 2 runs that got there: spot_only\n"));
+    CHECK(compared.find("got there: greedy") == std::string::npos);
+    runs[3].cost = dollars(5);
     runs[2].optimum_kind = "bound";
     lines = lines_of(analysis::policy_table(runs));
     CHECK_THAT(lines[2], Catch::StartsWith("optimum (lower bound)  "));
