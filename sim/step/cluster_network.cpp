@@ -104,27 +104,41 @@ DeviceId ClusterNetwork::peer_by_nvlink(DeviceId from, std::uint32_t number) {
     return entry->second;
 }
 
+// Its NICs are on several switches.
+bool ClusterNetwork::is_on_rails(MachineId machine) {
+    const auto [entry, is_new] = on_rails_.try_emplace(machine, false);
+    if (!is_new) return entry->second;
+    std::optional<DeviceId> first;
+    for (const DeviceId nic : topology_.devices_of(DeviceKind::nic, machine)) {
+        for (const LinkId id : topology_.links_from(nic)) {
+            const Link& link = topology_.link(id);
+            if (link.kind != LinkKind::network) continue;
+            entry->second = entry->second || first.value_or(link.to) != link.to;
+            first = link.to;
+        }
+    }
+    return entry->second;
+}
+
 // PXN, of NCCL 2.12 and later: a message leaves its machine beside the GPU that has the receiver's
-// number, if NVLink leads there, and so by the receiver's rail. Rings do so in place of a way
-// through PCIe and CPUs to that rail, here or there; where an NVSwitch gives way (single NVLinks
-// are filled by the rings), also in place of one that is no longer but stays on the sender's rail.
+// number, if NVLink leads there, and so by the receiver's rail. Rings do so in place of a longer
+// way, through PCIe and CPUs of either machine; where an NVSwitch gives way (single NVLinks are
+// filled by the rings), also in place of one that stays on the sender's rail.
 DeviceId ClusterNetwork::relay_of(DeviceId from, DeviceId to, SentBy sent_by) {
     if (sent_by == SentBy::anyone || sent_by == SentBy::nccl_rings) return from;
-    const Device& sender = topology_.device(from);
+    const MachineId machine = topology_.device(from).machine;
     const Device& receiver = topology_.device(to);
-    if (sender.machine == receiver.machine) return from;
+    if (machine == receiver.machine) return from;
+    if (sent_by == SentBy::nccl) return peer_by_nvlink(from, receiver.index);
+    if (!is_on_rails(machine)) return from;
     const DeviceId relay = peer_by_nvlink(from, receiver.index);
-    if (sent_by == SentBy::nccl || relay == from) return relay;
-    const std::vector<DeviceId> there = topology_.devices_of(DeviceKind::gpu, receiver.machine);
-    const auto own_nic = sender.index < there.size()
-                             ? nic_towards(topology_, routes(), from, there[sender.index])
-                             : std::nullopt;
-    if (nic_towards(topology_, routes(), from, to) != own_nic) return relay;
+    if (relay == from) return from;
     const std::span<const LinkId> direct = routes().route(from, to);
     const std::span<const LinkId> straight = routes().route(relay, to);
-    if (nic_at_end(direct) == nic_at_end(straight)) return from;
     const bool by_switch = routes().route(from, relay).size() > 1;
-    return by_switch || straight.size() < direct.size() ? relay : from;
+    const bool pays = straight.size() < direct.size() ||
+                      (by_switch && nic_at_end(direct) != nic_at_end(straight));
+    return pays ? relay : from;
 }
 
 Router ClusterNetwork::router(std::span<const DeviceId> workers, const HostTransport& hosts) {

@@ -73,6 +73,7 @@ private:
     DeviceId relay_of(DeviceId from, DeviceId to, SentBy sent_by);
     // The GPU of this number in the sender's machine, if NVLink leads there; else the sender.
     DeviceId peer_by_nvlink(DeviceId from, std::uint32_t number);
+    bool is_on_rails(MachineId machine);
     DeviceId nic_at_end(std::span<const LinkId> route) const;
     void use_links();  // the topology's are added when something first asks for them
 
@@ -88,6 +89,7 @@ private:
     std::map<std::tuple<DeviceId, DeviceId, HostTransport, Adding>, std::vector<Hop>> connections_;
     std::map<std::tuple<DeviceId, HostTransport>, LinkId> adders_;  // threads
     std::map<std::pair<DeviceId, std::uint32_t>, DeviceId> peers_;  // by NVLink
+    std::map<MachineId, bool> on_rails_;
 };
 
 }  // namespace ukemi::sim
