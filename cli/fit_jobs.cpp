@@ -23,7 +23,8 @@ constexpr Duration time_least = days(2);
 
 std::vector<traces::WorkloadRow> read_fittable(std::span<const std::string> files) {
     const std::vector<std::filesystem::path> paths(files.begin(), files.end());
-    std::vector<traces::WorkloadRow> rows = traces::read_workloads(paths);
+    std::vector<traces::WorkloadRow> rows =
+        traces::read_workloads(paths, traces::WorkloadZero::midnight);
     const std::string& file = files.front();
     const auto unknown = [](const traces::WorkloadRow& row) { return row.service <= Duration{}; };
     if (std::ranges::any_of(rows, unknown)) {

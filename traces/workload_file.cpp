@@ -191,10 +191,14 @@ Duration scan_workloads(std::span<const std::filesystem::path> files,
     return form == WorkloadForm::applications ? Duration{} : rows.first();
 }
 
-std::vector<WorkloadRow> read_workloads(std::span<const std::filesystem::path> files) {
+std::vector<WorkloadRow> read_workloads(std::span<const std::filesystem::path> files,
+                                        WorkloadZero begins) {
     std::vector<WorkloadRow> rows;
-    const Duration zero =
-        scan_workloads(files, [&](const WorkloadRow& row) { rows.push_back(row); });
+    Duration zero = scan_workloads(files, [&](const WorkloadRow& row) { rows.push_back(row); });
+    if (begins == WorkloadZero::midnight) {
+        const Duration since = nanoseconds(zero.raw() % days(1).raw());
+        zero -= since < Duration{} ? since + days(1) : since;
+    }
     std::ranges::stable_sort(rows, {}, &WorkloadRow::arrival);
     for (WorkloadRow& row : rows) {
         row.arrival -= zero;

@@ -48,7 +48,10 @@ Duration scan_workloads(std::span<const std::filesystem::path> files,
                         const std::function<void(const WorkloadRow&)>& take);
 
 // The jobs of all files, which are of one form, in the order of arrival; of one instant, in that of
-// the files and their rows.
-std::vector<WorkloadRow> read_workloads(std::span<const std::filesystem::path> files);
+// the files and their rows. Tables of submissions may keep the hour of the day: their zero is then
+// the midnight before the first one.
+enum class WorkloadZero : std::uint8_t { first_job, midnight };
+std::vector<WorkloadRow> read_workloads(std::span<const std::filesystem::path> files,
+                                        WorkloadZero begins = WorkloadZero::first_job);
 
 }  // namespace ukemi::traces

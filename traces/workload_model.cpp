@@ -33,6 +33,18 @@ std::size_t hour_of(Duration at) {
     return static_cast<std::size_t>(at.raw() / hours(1).raw()) % hours_a_day;
 }
 
+// How long each hour of the day was there, in hours.
+std::array<double, hours_a_day> hours_seen(Duration from, Duration until) {
+    std::array<double, hours_a_day> seen_h{};
+    for (Duration at = from; at < until;) {
+        const Duration next =
+            std::min(until, at - nanoseconds(at.raw() % hours(1).raw()) + hours(1));
+        seen_h[hour_of(at)] += to_hours(next - at);
+        at = next;
+    }
+    return seen_h;
+}
+
 std::vector<double> quantiles_of(std::vector<double> values) {
     std::vector<double> kept;
     if (values.empty()) return kept;
@@ -85,10 +97,8 @@ WorkloadModel fit_workload(std::span<const WorkloadRow> rows, std::string_view n
         gaps_s.push_back(to_seconds(row.arrival - rows[i - 1].arrival));
         repeated += repeats(row, rows[i - 1]) ? 1 : 0;
     }
-    const Duration begin = rows.front().arrival;
-    const Duration length = rows.back().arrival - begin;
-    std::array<double, hours_a_day> seen_h{};
-    for (Duration at = begin; at < begin + length; at += hours(1)) seen_h[hour_of(at)] += 1;
+    const std::array<double, hours_a_day> seen_h =
+        hours_seen(rows.front().arrival, rows.back().arrival);
     for (std::size_t hour = 0; hour < hours_a_day; ++hour) {
         model.bursts_per_h.push_back(starts[hour] / std::max(1.0, seen_h[hour]));
     }

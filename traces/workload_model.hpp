@@ -36,7 +36,8 @@ struct WorkloadModel {
     std::vector<std::vector<double>> service_s;  // by class
 };
 
-// At least two hundred jobs of known service time, over at least two days.
+// At least two hundred jobs of known service time, over at least two days; their clock's zero is
+// midnight.
 WorkloadModel fit_workload(std::span<const WorkloadRow> rows, std::string_view name);
 // Those that come from `begin` on, on a clock of which that is zero, in the order of arrival.
 // `rate`: how many times as many bursts.

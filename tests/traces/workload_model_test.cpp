@@ -1,6 +1,8 @@
 // workload_model_test.cpp — a workload that is drawn, fitted, and drawn again.
 #include "traces/workload_model.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -94,6 +96,35 @@ TEST_CASE("workload model: draws go by the seed alone, a written model reads bac
     CHECK(arrivals(model, 4, 1) != arrivals(model, 3, 1));
     const auto once = static_cast<double>(arrivals(model, 3, 1).size());
     CHECK(static_cast<double>(arrivals(model, 3, 3).size()) == Approx(3 * once).epsilon(0.2));
+}
+
+// Four bursts an hour from ten until noon, one in every other hour; the record begins at 07:30.
+TEST_CASE("workload model: hours are those of the file's clock", "[traces]") {
+    const ScratchFolder scratch;
+    std::string text = "timestamp,duration,num_gpus\n";
+    for (int day = 10; day < 17; ++day) {
+        for (int minute = day == 10 ? 450 : 0; minute < 1440; minute += 15) {
+            const int hour = minute / 60;
+            const bool busy = hour == 10 || hour == 11;
+            if (!busy && minute % 60 != 30) continue;
+            text += fmt::format("2017-10-{} {:02}:{:02}:00,600,1\n", day, hour, minute % 60);
+        }
+    }
+    const fs::path file = scratch.file("stamps.csv", text);
+    const auto rows = traces::read_workloads(std::span(&file, 1), traces::WorkloadZero::midnight);
+    CHECK(rows.front().arrival == minutes(450));
+    const traces::WorkloadModel model = traces::fit_workload(rows, "stamps");
+    for (std::size_t hour = 0; hour < 24; ++hour) {
+        CAPTURE(hour);
+        const bool busy = hour == 10 || hour == 11;
+        CHECK(model.bursts_per_h[hour] == Approx(busy ? 4 : 1).epsilon(0.1));
+    }
+    const auto drawn = traces::draw_workload(model, 1, {}, days(200), 1);
+    const auto early = std::ranges::count_if(drawn, [](const traces::WorkloadRow& row) {
+        const Duration at = nanoseconds(row.arrival.raw() % days(1).raw());
+        return at >= hours(10) && at < hours(12);
+    });
+    CHECK(static_cast<double>(early) == Approx(200 * 8).epsilon(0.1));
 }
 
 TEST_CASE("workload model: a spoilt file is refused with its place", "[traces]") {
