@@ -65,6 +65,7 @@ void PipelineGroup::call_together(bool of_all) {
         parts_.queue.cancel(meeting_due_);
         meetings_end_.clear();
     }
+    called_at_ = now;
     const Instant over = now + records::sum_of(phases);
     meeting_due_ = parts_.queue.schedule(over, Phase::completion, MeetingOver{of_all});
     meetings_end_.push_back(over);
@@ -121,8 +122,9 @@ Instant PipelineGroup::model_lost_at() const {
 }
 
 PipelineOrder PipelineGroup::lost(Instance& instance) {
-    const PipelineOrder order = pipelines_.lost(instance.id);
     const Instant now = parts_.queue.now();
+    const PipelineOrder order =
+        called_at_ == now ? pipelines_.lost_with_others(instance.id) : pipelines_.lost(instance.id);
     if (pipelines_.ends(order)) {
         keeper_.disband();
         return order;

@@ -52,6 +52,7 @@ private:
     TransitionCosts change_costs_;
     std::vector<Instant> meetings_end_;  // of those that are under way
     RunQueue::Ticket meeting_due_;       // the last of them
+    Instant called_at_ = Instant::never();
     bool ended_ = false;
 };
 

@@ -49,6 +49,7 @@ std::vector<PipelinePlace> Pipelines::take_out(InstanceId id) {
 
 PipelineOrder Pipelines::call(PipelineOrder meeting) {
     status_ = Status::meeting;
+    meeting_ = meeting;
     called_.clear();
     for (const PipelineMachine& one : machines_) called_.push_back(one.id);
     return meeting;
@@ -97,6 +98,12 @@ PipelineOrder Pipelines::lost(InstanceId id) {
     if (slowed_ || !(taken_over || rules_.as_simulated)) return PipelineOrder::none;
     slowed_ = true;
     return PipelineOrder::slow_down;
+}
+
+PipelineOrder Pipelines::lost_with_others(InstanceId id) {
+    const bool meets = status_ == Status::meeting && !rules_.as_simulated;
+    const PipelineOrder order = lost(id);
+    return meets && order == PipelineOrder::none ? call(meeting_) : order;
 }
 
 PipelineOrder Pipelines::given_back(InstanceId id) {

@@ -173,19 +173,29 @@ TEST_CASE("transition scenario: collectives are tried, or chosen by size", "[sce
 
 TEST_CASE("transition scenario: in bamboo.json redundancy does more than the checkpoint strawman",
           "[scenario]") {
-    const auto with_rules = [](std::string_view rules) {
-        const std::vector<ConfigOverride> overrides{{"/job/pipelines/rules", std::string(rules)}};
+    const auto with_rules = [](std::string_view rules, int seed) {
+        const std::vector<ConfigOverride> overrides{{"/job/pipelines/rules", std::string(rules)},
+                                                    {"/seed", std::to_string(seed)}};
         return run_of(scenarios::read_scenario(scenario_folder / "size/bamboo.json", overrides),
                       "spread_zones+spot_only+daly_checkpoint");
     };
-    const records::RunResult redundant = with_rules("bamboo");
-    const records::RunResult strawman = with_rules("checkpoints");
-    CHECK(redundant.finished);
-    CHECK(strawman.finished);
-    CHECK(redundant.revocations > 0);
-    CHECK(redundant.duration < strawman.duration);
-    CHECK(redundant.causes.time_of(records::Cause::redone) <
-          strawman.causes.time_of(records::Cause::redone));
+    // A run may end a step after the last machines came back, whatever was lost before.
+    Duration redundant_took;
+    Duration strawman_took;
+    for (const int seed : {1, 2, 3, 4}) {
+        CAPTURE(seed);
+        const records::RunResult redundant = with_rules("bamboo", seed);
+        const records::RunResult strawman = with_rules("checkpoints", seed);
+        CHECK(redundant.finished);
+        CHECK(strawman.finished);
+        CHECK(redundant.revocations > 0);
+        CHECK(redundant.duration <= strawman.duration);
+        CHECK(redundant.causes.time_of(records::Cause::redone) <
+              strawman.causes.time_of(records::Cause::redone));
+        redundant_took += redundant.duration;
+        strawman_took += strawman.duration;
+    }
+    CHECK(redundant_took < strawman_took);
 }
 
 TEST_CASE("transition scenario: the arithmetic of KungFu's Megatron epoch", "[scenario][golden]") {

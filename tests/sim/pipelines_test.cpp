@@ -142,6 +142,21 @@ TEST_CASE("pipelines: a meeting that somebody has left begins once more", "[pipe
     CHECK(pipelines.waited({1, 2, 1}) == PipelineOrder::meet_all);
 }
 
+TEST_CASE("pipelines: who goes as a meeting is called is not waited for", "[pipelines]") {
+    Pipelines pipelines = met(7);
+    pipelines.lost(InstanceId{0});
+    CHECK(pipelines.lost(InstanceId{2}) == PipelineOrder::meet_all);
+    CHECK(pipelines.lost_with_others(InstanceId{4}) == PipelineOrder::meet_all);
+    CHECK(pipelines.called().size() == 4);
+    CHECK(pipelines.counts().fatal_failures == 1);
+    CHECK(pipelines.met(true, two_of_three) == PipelineOrder::form);
+    CHECK(pipelines.counts().meetings == 2);
+    Pipelines simulated = met(7, true);
+    simulated.lost(InstanceId{0});
+    CHECK(simulated.lost(InstanceId{2}) == PipelineOrder::meet_all);
+    CHECK(simulated.lost_with_others(InstanceId{4}) == PipelineOrder::none);
+}
+
 TEST_CASE("pipelines: of two meetings at a time the second finds nobody", "[pipelines]") {
     Pipelines pipelines = met(6, true);
     pipelines.lost(InstanceId{1});

@@ -89,6 +89,10 @@ TEST_CASE("world: neighbours lost together end the steps and what no checkpoint 
     const auto strawman = run(losing(4, {{0, whole_seconds(15)}}), no_shadows, {});
     CHECK(strawman.pipelines == records::PipelineCounts{2, 0, 1});
     CHECK(strawman.duration == whole_seconds(15 + 4 + 3 * 10));
+    // The second of two that go at one moment is not on the list of the meeting.
+    const auto two = run(market_data, no_shadows, {});
+    CHECK(two.pipelines == records::PipelineCounts{2, 0, 1});
+    CHECK(two.duration == strawman.duration);
 }
 
 TEST_CASE("world: of neighbours whose loss is announced the work is saved before",
