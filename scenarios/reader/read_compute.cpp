@@ -176,6 +176,7 @@ sim::CostCurve ComputeCurves::curve(const sim::ModelProfile& model, const sim::G
     }
     const sim::KnownCurve known = sim::curve_for(model, gpu, precision, where_, state_values);
     source = known.measured ? std::string(known.source) : fmt::format("roofline, {}", known.source);
+    if (model.layers_are_tensors) source += "; without launches, which are not known";
     return known.curve;
 }
 

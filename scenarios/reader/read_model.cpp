@@ -255,6 +255,7 @@ sim::ModelProfile read_counted(ConfigReader& config, const std::string& name) {
     sim::ModelProfile model;
     model.name = name;
     model.sample = "sample";
+    model.layers_are_tensors = true;
     model.values_kept = config.integer("values_kept", 0, parameters_most, 0);
     for (std::int64_t i = 0; i < tensors; ++i) {
         const std::int64_t elements = parameters / tensors + (i < parameters % tensors ? 1 : 0);
@@ -302,6 +303,7 @@ sim::ModelProfile read_traced(ConfigReader& config, const std::string& name, std
     sim::ModelProfile model;
     model.name = name;
     model.sample = "sample";
+    model.layers_are_tensors = true;
     model.values_kept = config.integer("values_kept", 0, parameters_most, 0);
     sim::MeasuredPasses& measured = model.measured.emplace();
     ConfigReader traces = config.object("traces");

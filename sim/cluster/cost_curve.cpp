@@ -78,20 +78,20 @@ CostCurve CostCurve::roofline(const ModelProfile& model, const GpuProfile& gpu, 
     const double bytes_a_second = gpu.memory_gb_per_s * 1e9 * shares.memory;
     const double bytes = static_cast<double>(value_bytes(precision));
     Roofline roofline;
-    double launches = 0;
     for (const LayerCost& layer : model.layers) {
         const double saving = precision == Precision::fp32 ? layer.fp32_saving : 1;
         roofline.layers.push_back({layer.forward_flops / saving / flops,
                                    layer.flops_again / saving / flops,
                                    static_cast<double>(layer.values_moved) * bytes / bytes_a_second,
                                    static_cast<double>(layer.parameters) * bytes / bytes_a_second});
-        launches += 1;
     }
+    const double launches = model.layers_are_tensors ? 0 : static_cast<double>(model.layers.size());
     // At four bytes each.
     const auto moved = static_cast<double>(3 + 2 * state_values);
     const double update_s = moved * 4 * static_cast<double>(model.parameters()) / bytes_a_second;
     roofline.update_s = update_s;
     roofline.fixed_s = shares.seconds_a_layer * launches + update_s;
+    roofline.floor_s = shares.launch_s_a_layer * launches + update_s;
     require_times({roofline.fixed_s, model.forward_flops() / flops}, where);
     return CostCurve(std::move(roofline));
 }
@@ -116,11 +116,15 @@ double CostCurve::step_seconds(std::int64_t batch) const {
         return batch > right->batch ? std::max(at, right->seconds) : at;
     }
     const auto& roofline = std::get<Roofline>(form_);
-    double sum = roofline.fixed_s;
-    for (const Roofline::Layer& layer : roofline.layers) {
-        const double moved_s = layer.traffic_s * m + layer.weights_s;
-        sum += std::max(layer.compute_s * m, moved_s) +
-               std::max((2 * layer.compute_s + layer.again_s) * m, 2 * moved_s);
+    return std::max(roofline.seconds(m), roofline.floor_s);
+}
+
+double CostCurve::Roofline::seconds(double batch) const {
+    double sum = fixed_s;
+    for (const Layer& layer : layers) {
+        const double moved_s = layer.traffic_s * batch + layer.weights_s;
+        sum += std::max(layer.compute_s * batch, moved_s) +
+               std::max((2 * layer.compute_s + layer.again_s) * batch, 2 * moved_s);
     }
     return sum;
 }
@@ -142,7 +146,7 @@ double CostCurve::device_seconds(std::int64_t batch) const {
         return std::clamp(slope * m, 0.0, step_seconds(batch));
     }
     const auto& roofline = std::get<Roofline>(form_);
-    return step_seconds(batch) - (roofline.fixed_s - roofline.update_s);
+    return roofline.seconds(m) - (roofline.fixed_s - roofline.update_s);
 }
 
 bool CostCurve::has_device_seconds() const {

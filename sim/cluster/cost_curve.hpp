@@ -21,7 +21,9 @@ namespace ukemi::sim {
 struct RooflineShares {
     double arithmetic = 0.5;     // of the peak FLOP/s, above 0, at most 1
     double memory = 0.8;         // of the memory bandwidth, above 0, at most 1
-    double seconds_a_layer = 0;  // to launch it, forward and backward
+    double seconds_a_layer = 0;  // what a layer takes whatever the batch, forward and backward
+    // To launch it, both ways, ahead of the device: no step takes less, and longer ones no more.
+    double launch_s_a_layer = 0;
 };
 
 class CostCurve {
@@ -41,7 +43,9 @@ public:
     // what that computes again; arithmetic in fp32 with the savings of minimal filtering
     // (model_profile.hpp) (Paleo: Qi et al., ICLR 2017), plus one update that reads each gradient,
     // and reads and writes each weight and `state_values` values of the optimiser, one with
-    // momentum. Throws if the GPU cannot compute at this precision.
+    // momentum. Before the update no step takes less than launching its layers does. Of a model
+    // whose layers stand for tensors nothing is launched. Throws if the GPU cannot compute at this
+    // precision.
     static CostCurve roofline(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
                               const RooflineShares& shares, std::string_view where,
                               std::int64_t state_values = 1);
@@ -51,8 +55,9 @@ public:
     double samples_per_second(std::int64_t batch) const;
     double update_seconds() const;  // of a roofline: how much of a step is the update; else 0
     // What a step takes of the device: all but what it takes whatever the batch. Of a roofline, all
-    // but the launching of layers; of a table, as much as its last two points' line grows from
-    // batch 0. Nothing of a table of one point: `has_device_seconds` says whether it is known.
+    // but what its layers take at batch 0 or to launch; of a table, as much as its last two points'
+    // line grows from batch 0. Nothing of a table of one point: `has_device_seconds` says whether
+    // it is known.
     double device_seconds(std::int64_t batch) const;
     bool has_device_seconds() const;
 
@@ -74,7 +79,9 @@ private:
         };
         std::vector<Layer> layers;
         double fixed_s = 0;
-        double update_s = 0;  // of these
+        double update_s = 0;                 // of these
+        double floor_s = 0;                  // with the update
+        double seconds(double batch) const;  // without the floor
     };
     using Form = std::variant<Affine, Table, Roofline>;
     explicit CostCurve(Form form) : form_(std::move(form)) {}

@@ -22,10 +22,12 @@ struct MeasuredCurve {
 std::span<const MeasuredCurve> measured_curves();
 
 // The shares of a roofline, of which the arithmetic one was fitted so that ResNet-50 has the
-// published rate at one batch; the memory one is 0.75 throughout (assumed), and the time of a
-// layer, in fp32, is that of ResNet-50 at batch 0. For GPUs without a published rate, the shares of
-// the nearest kind (assumed); their source says so. A model that is not a convolutional network is
-// off by up to a half (tests).
+// published rate at one batch; the memory one is 0.75 throughout (assumed). The time of a layer is
+// that of ResNet-50 in fp32 at batch 0: in fp32 and tf32 every step takes it, in half precision
+// none takes less (known_curves.cpp says why). Programs whose kernels are captured or compiled
+// launch faster, and their small steps are shorter. For GPUs without a published rate, the shares
+// of the nearest kind (assumed); their source says so. A model that is not a convolutional network
+// is off by up to a half (tests).
 struct KnownShares {
     std::string_view gpu;
     Precision precision = Precision::fp32;

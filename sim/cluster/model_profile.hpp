@@ -91,6 +91,9 @@ struct ModelProfile {
     std::string sample;  // "image of 224 x 224"
     std::vector<GradientTensor> tensors;
     std::vector<LayerCost> layers;
+    // Each of `layers` stands for a tensor, since only their number is known: nobody knows what is
+    // launched.
+    bool layers_are_tensors = false;
     std::int64_t values_kept = 0;  // of one sample, for the backward pass, at the step's precision
     std::int64_t mask_bytes_kept = 0;  // of one sample: dropout masks, a byte each
     // Of a network of equal blocks: its layers are embeddings, then attention and feed_forward of

@@ -92,6 +92,19 @@ TEST_CASE("own model: counted, with a table of step times", "[scenario][own_mode
                                       "kernels: expected another form than \"kernels\""));
 }
 
+TEST_CASE("own model: a number of tensors is none of launches", "[scenario][own_model]") {
+    for (const char* precision : {"fp32", "bf16"}) {
+        const auto of_tensors = [&](int tensors) {
+            return job_with(fmt::format(R"("precision": "{}", "model": {{"kind": "counted",
+                "parameters": 1000000, "tensors": {}, "forward_flops": 1e9}})",
+                                        precision, tensors));
+        };
+        const auto many = of_tensors(1000);
+        CHECK(step_s(many) == Approx(step_s(of_tensors(1))).epsilon(0.01));
+        CHECK_THAT(many.curve, Catch::EndsWith("; without launches, which are not known"));
+    }
+}
+
 TEST_CASE("own model: a host that launches slowly is what a step takes", "[scenario][own_model]") {
     const auto with_launch = [](const char* launch, const char* layout) {
         return step_s(job_with(fmt::format(R"({}, "precision": "fp16", {}

@@ -89,6 +89,50 @@ TEST_CASE("known curves: rooflines beside recorded rates", "[known_curves][golde
     }
 }
 
+// PyTorch on an RTX 2080 Ti, at 2 images (github ryujaehun/pytorch-gpu-benchmark, issues 6 and 8).
+TEST_CASE("known curves: a small step takes what launching takes in every precision",
+          "[known_curves][golden]") {
+    struct SmallStep {
+        const char* model;
+        sim::Precision precision;
+        double recorded_ms;
+    };
+    constexpr SmallStep steps[] = {{"resnet50", fp32, 43.2},
+                                   {"resnet50", fp16, 47.4},
+                                   {"resnet101", fp32, 66.5},
+                                   {"resnet101", fp16, 68.8}};
+    fmt::print("ms of a step at 2 images: V100, recorded on RTX 2080 Ti\n");
+    for (const SmallStep& one : steps) {
+        const sim::GpuProfile& gpu = sim::gpu_named("v100_sxm2_32gb", "t");
+        const sim::CostCurve curve =
+            sim::curve_for(sim::model_named(one.model, "t"), gpu, one.precision, "t").curve;
+        const double ms = 1e3 * curve.step_seconds(2);
+        fmt::print("{:<10}{} {:6.1f} {:6.1f} ({:+.0f} %)\n", one.model,
+                   sim::precision_names[static_cast<std::size_t>(one.precision)], ms,
+                   one.recorded_ms, (ms / one.recorded_ms - 1) * 100);
+        CHECK(std::abs(ms / one.recorded_ms - 1) < 0.4);
+    }
+}
+
+TEST_CASE("known curves: no precision launches layers for nothing, and none waits in a long step",
+          "[known_curves]") {
+    const sim::ModelProfile model = sim::model_named("resnet50", "t");
+    for (const sim::KnownShares& one : sim::known_shares()) {
+        const sim::GpuProfile& gpu = sim::gpu_named(one.gpu, "t");
+        CAPTURE(one.gpu, sim::precision_names[static_cast<std::size_t>(one.precision)]);
+        sim::RooflineShares device = one.shares;
+        device.launch_s_a_layer = 0;
+        const auto roofline = [&](const sim::RooflineShares& shares) {
+            return sim::CostCurve::roofline(model, gpu, one.precision, shares, "t");
+        };
+        const sim::CostCurve whole = roofline(one.shares);
+        CHECK(whole.step_seconds(1) > 0.026);
+        CHECK(whole.step_seconds(1024) == roofline(device).step_seconds(1024));
+        CHECK(whole.device_seconds(1) == roofline(device).device_seconds(1));
+        CHECK(whole.step_seconds(1) > whole.update_seconds());
+    }
+}
+
 TEST_CASE("known curves: measured before roofline, and every GPU has some", "[known_curves]") {
     const sim::ModelProfile model = sim::model_named("resnet50", "t");
     const sim::KnownCurve v100 =
