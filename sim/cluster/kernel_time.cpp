@@ -92,7 +92,8 @@ constexpr double kernel_start_s = 2e-6;  // assumed
 
 // Rows that begin at multiples of 8 or 4 bytes are loaded in copies of that size (PTX's cp.async
 // has 4, 8 and 16), so many more for the same bytes: as much slower, never below the measured odd
-// ones. (Assumed; that 8 bytes are better than 2 was seen in Megatron's steps with 4 ranks.)
+// ones. (Assumed; that 8 bytes are better than 2 was seen in Megatron's steps with 4 ranks.) Both
+// are of tensor cores: in fp32 products are computed without them, from values loaded one by one.
 double alignment_share(std::int64_t row_bytes, double unaligned_share) {
     if (row_bytes % 16 == 0) return 1;
     return std::max(row_bytes % 8 == 0 ? 0.5 : row_bytes % 4 == 0 ? 0.25 : 0, unaligned_share);
@@ -166,9 +167,9 @@ KernelClock::Tiled KernelClock::tiled(const Gemm& gemm, double share,
 KernelSum KernelClock::product_saving(const Gemm& gemm, double saving) const {
     INVARIANT(gemm.rows >= 1 && gemm.columns >= 1 && gemm.depth >= 1 && gemm.batch >= 1);
     const std::int64_t value_bytes = gemm.eight_bits && is_fp8() ? 1 : bytes_a_value_;
-    const double share = rates_.product_share *
-                         alignment_share(gemm.row * value_bytes, rates_.unaligned_share) *
-                         (is_fp32_ ? saving : 1);
+    const double share =
+        rates_.product_share *
+        (is_fp32_ ? saving : alignment_share(gemm.row * value_bytes, rates_.unaligned_share));
     double bytes = gemm.bytes;
     if (bytes == 0) {
         const std::int64_t inputs = (gemm.rows + gemm.columns) * gemm.depth * value_bytes;

@@ -7,11 +7,12 @@
 // k. The fastest of the usual tiles counts, and no product is faster than its matrices in memory
 // (tiles and waves: NVIDIA, "Matrix Multiplication Background User's Guide"). Everything else is
 // bounded by memory. Flash attention has rates of its own, since its softmax is no product. In fp8,
-// only products with weights have inputs of eight bits; values otherwise are bf16. Inputs are made
-// eight bits as they are and transposed: with one scale a matrix in three kernels (its greatest
-// value, the scale, the values), with one for each 32 values in one (Micikevicius et al. 2022; OCP
-// Microscaling, 2023: GPUs from Blackwell on). On + − × ÷ only, so that times are equal on every
-// machine.
+// only products with the weights of blocks have inputs of eight bits; attention, the logits and
+// values otherwise are bf16, as in programs that train so (NVIDIA/TransformerEngine). Inputs are
+// made eight bits as they are and transposed: with one scale a matrix in three kernels (its
+// greatest value, the scale, the values), with one for each 32 values in one (Micikevicius et al.
+// 2022; OCP Microscaling, 2023: GPUs from Blackwell on). On + − × ÷ only, so that times are equal
+// on every machine.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ struct KernelRates {
     std::int64_t multiprocessors = 0;
     double l2_gb_per_s = 0;
     double product_share = 0;    // of the peak, by a large product
-    double unaligned_share = 0;  // of that, where rows in memory begin at odd values
+    double unaligned_share = 0;  // of that on tensor cores, where rows begin at odd values
     double memory_share = 0;     // of the memory's rate
     double start_s = 0;          // of a kernel on the device
     double launch_s = 0;         // what the host needs for one
