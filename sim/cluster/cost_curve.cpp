@@ -75,15 +75,21 @@ CostCurve CostCurve::roofline(const ModelProfile& model, const GpuProfile& gpu, 
         }
     }
     const double flops = gpu.peak_flops(precision) * shares.arithmetic;
+    const bool is_fp8 = precision == Precision::fp8;
+    const double wide_share =
+        shares.wide_arithmetic > 0 ? shares.wide_arithmetic : shares.arithmetic;
+    const double wide_flops = is_fp8 ? gpu.peak_flops(Precision::bf16) * wide_share : flops;
     const double bytes_a_second = gpu.memory_gb_per_s * 1e9 * shares.memory;
     const double bytes = static_cast<double>(value_bytes(precision));
     Roofline roofline;
     for (const LayerCost& layer : model.layers) {
         const double saving = precision == Precision::fp32 ? layer.fp32_saving : 1;
-        roofline.layers.push_back({layer.forward_flops / saving / flops,
-                                   layer.flops_again / saving / flops,
-                                   static_cast<double>(layer.values_moved) * bytes / bytes_a_second,
-                                   static_cast<double>(layer.parameters) * bytes / bytes_a_second});
+        const double wide = is_fp8 ? layer.wide_flops : 0;
+        roofline.layers.push_back(
+            {(layer.forward_flops - wide) / saving / flops + wide / wide_flops,
+             layer.flops_again / saving / wide_flops,
+             static_cast<double>(layer.values_moved) * bytes / bytes_a_second,
+             static_cast<double>(layer.parameters) * bytes / bytes_a_second});
     }
     const double launches = model.layers_are_tensors ? 0 : static_cast<double>(model.layers.size());
     // At four bytes each.

@@ -24,6 +24,7 @@ struct RooflineShares {
     double seconds_a_layer = 0;  // what a layer takes whatever the batch, forward and backward
     // To launch it, both ways, ahead of the device: no step takes less, and longer ones no more.
     double launch_s_a_layer = 0;
+    double wide_arithmetic = 0;  // of the bf16 peak by what fp8 leaves in bf16; 0: as `arithmetic`
 };
 
 class CostCurve {
@@ -41,11 +42,11 @@ public:
     static CostCurve table(std::vector<Point> points, std::string_view where);
     // Per layer max(arithmetic, memory) for the forward pass, twice that for the backward pass, and
     // what that computes again; arithmetic in fp32 with the savings of minimal filtering
-    // (model_profile.hpp) (Paleo: Qi et al., ICLR 2017), plus one update that reads each gradient,
-    // and reads and writes each weight and `state_values` values of the optimiser, one with
-    // momentum. Before the update no step takes less than launching its layers does. Of a model
-    // whose layers stand for tensors nothing is launched. Throws if the GPU cannot compute at this
-    // precision.
+    // (model_profile.hpp), in fp8 at bf16's peak what stays so (Paleo: Qi et al., ICLR 2017), plus
+    // one update that reads each gradient, and reads and writes each weight and `state_values`
+    // values of the optimiser, one with momentum. Before the update no step takes less than
+    // launching its layers does. Of a model whose layers stand for tensors nothing is launched.
+    // Throws if the GPU cannot compute at this precision.
     static CostCurve roofline(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
                               const RooflineShares& shares, std::string_view where,
                               std::int64_t state_values = 1);

@@ -26,6 +26,9 @@ struct LayerCost {
     std::string name;
     double forward_flops = 0;  // of one sample, a multiply-add being two
     double flops_again = 0;  // of the backward pass, beyond two products for each of the forward's
+    // Of forward_flops, what stays bf16 where a step is fp8: products of tokens with each other,
+    // and the logits. All that is computed again stays so.
+    double wide_flops = 0;
     std::int64_t parameters = 0;
     std::int64_t values_moved = 0;  // read and written by the forward pass, of one sample
     // How many times fewer multiplications a library needs in single precision: 2.25 in a 3 x 3

@@ -90,9 +90,11 @@ public:
         moves(2 * queries + 2 * shape_.sequence_length * shape_.kv() * shape_.head());
         if (shape_.flash) {
             layer.forward_flops += product;
+            layer.wide_flops += product;
             layer.flops_again += product / 2;
         } else {
             layer.forward_flops += 2 * product;
+            layer.wide_flops += 2 * product;
             moves(8 * shape_.heads * shape_.sequence_length * shape_.sequence_length);
         }
     }
@@ -109,6 +111,7 @@ public:
             tensor("weight", shape_.vocabulary * shape_.hidden, shape_.vocabulary);
         profile_.layers.back().forward_flops =
             2.0 * static_cast<double>(width()) * static_cast<double>(shape_.vocabulary);
+        profile_.layers.back().wide_flops = profile_.layers.back().forward_flops;
         const std::int64_t values = shape_.sequence_length * shape_.vocabulary;
         moves(width() + values);
         profile_.values_kept += values;

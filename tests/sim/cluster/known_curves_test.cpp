@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/input_error.hpp"
+#include "sim/cluster/models/architectures.hpp"
 
 namespace ukemi {
 namespace {
@@ -131,6 +132,39 @@ TEST_CASE("known curves: no precision launches layers for nothing, and none wait
         CHECK(whole.device_seconds(1) == roofline(device).device_seconds(1));
         CHECK(whole.step_seconds(1) > whole.update_seconds());
     }
+}
+
+TEST_CASE("known curves: in fp8 attention and logits go at the peak of bf16", "[known_curves]") {
+    const sim::GpuProfile& gpu = sim::gpu_named("h100_sxm5_80gb", "t");
+    const double narrow = gpu.peak_flops(sim::Precision::fp8);
+    const double wide = gpu.peak_flops(sim::Precision::bf16);
+    CHECK(narrow > 1.9 * wide);
+    for (const bool flash : {false, true}) {
+        CAPTURE(flash);
+        sim::TransformerShape shape{2, 1024, 8, 50'304, 8192, 8192};
+        shape.flash = flash;
+        const sim::ModelProfile model = sim::gpt2("long", shape);
+        // Memory is not what bounds a large batch, nor the update.
+        const auto a_sample = [&](sim::Precision precision) {
+            const sim::CostCurve curve =
+                sim::CostCurve::roofline(model, gpu, precision, {0.02, 1}, "t");
+            return curve.step_seconds(101) - curve.step_seconds(100);
+        };
+        const double tokens = 8192;
+        const double weights = 3 * 2 * tokens * 2 * 12 * 1024 * 1024;
+        const double logits = 3 * 2 * tokens * 1024 * 50'304;
+        const double pairs = (flash ? 3.5 : 6) * 2 * 2 * tokens * tokens * 1024;
+        CHECK(a_sample(sim::Precision::bf16) ==
+              Approx((weights + logits + pairs) / wide / 0.02).epsilon(2e-4));
+        CHECK(a_sample(sim::Precision::fp8) ==
+              Approx((weights / narrow + (logits + pairs) / wide) / 0.02).epsilon(2e-4));
+    }
+    // As fast as bf16 where nothing is known of fp8, whatever the model.
+    const sim::ModelProfile gpt2 = sim::model_named("gpt2", "t");
+    const auto step_s = [&](sim::Precision precision) {
+        return sim::curve_for(gpt2, gpu, precision, "t").curve.step_seconds(64);
+    };
+    CHECK(step_s(sim::Precision::fp8) == Approx(step_s(sim::Precision::bf16)).epsilon(0.02));
 }
 
 TEST_CASE("known curves: measured before roofline, and every GPU has some", "[known_curves]") {
