@@ -61,6 +61,7 @@ SimulatedVariant variant_of(scenarios::StepScenario scenario, std::int64_t detai
     options.seed = scenario.seed;
     options.network = scenario.network;
     options.detailed_steps = detailed_steps;
+    options.until_all_are_done = true;
     try {
         variant.results = sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options,
                                          scenario.events);

@@ -222,8 +222,8 @@ std::vector<policies::CodecTime> codecs_of(ConfigReader& learning, const sim::Re
     return rows;
 }
 
-// What workers compute in each step, as the slowest in a group of that size does, and the mean of
-// what they wait for once a period: the others' models, and slow workers.
+// What workers compute in each step, as the slowest in a group of that size always does, and the
+// mean of what they wait for once a period: the others' models, and who was slow in that step.
 void wait_once_a_period(std::vector<policies::GroupTime>& groups,
                         const std::vector<policies::BatchTime>& compute, Duration update,
                         std::int64_t period) {

@@ -368,7 +368,9 @@ double forward_share_of(const sim::ModelProfile& model) {
 void expect_fitting_layout(ConfigReader& config, const sim::ModelProfile& model,
                            const StepJobEntry& entry) {
     if (entry.learners.count > 1 && !entry.request.is_plain()) {
-        config.fail("learners", "each has the whole model: expected no \"layout\"");
+        config.fail("learners", entry.request.synchronised_norm
+                                    ? "expected no \"batch_norm\": \"synchronised\" beside them"
+                                    : "each has the whole model: expected no \"layout\"");
     }
     if (model.measured && (entry.request.synchronised_norm || entry.request.split_dense)) {
         config.fail("layout", "of a trace no layers are known: expected \"shard\" alone");

@@ -101,7 +101,7 @@ std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t mac
 
 struct MeanStep {
     Duration whole;
-    Duration compute;  // of the slowest kind of worker, nothing to wait for
+    Duration compute;  // of the worker that is always the slowest, nothing to wait for
     Duration update;
     sim::CodedBytes coded;
     sim::StepJob job;
@@ -152,8 +152,11 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
     options.network = scenario.network;
     const sim::JobSteps result =
         sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options).front();
-    return {mean_of_steps(result, scenario.warm_up), std::ranges::max(job.compute),
-            job.longest_update(), scenario.jobs.front().coded, job};
+    const sim::StragglerDraws draws(job, scenario.topology, scenario.seed);
+    const Duration compute =
+        job.stragglers.persistent > 0 ? draws.slowest_compute(job) : std::ranges::max(job.compute);
+    return {mean_of_steps(result, scenario.warm_up), compute, job.longest_update(),
+            scenario.jobs.front().coded, job};
 }
 
 struct SimulatedGroup {

@@ -15,8 +15,8 @@ double round_seconds(const LearnerStep& step, const LearnerRule& rule) {
 }
 
 std::string_view bound_of(const LearnerStep& step, const LearnerRule& rule) {
-    const bool waits = rule.sharing == LearnerSharing::side_by_side &&
-                       static_cast<double>(rule.count) * step.device_s < step.alone_s;
+    if (rule.sharing == LearnerSharing::in_turn) return "taking turns";
+    const bool waits = static_cast<double>(rule.count) * step.device_s < step.alone_s;
     return waits ? "launching" : "the device";
 }
 

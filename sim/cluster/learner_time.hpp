@@ -32,7 +32,7 @@ struct LearnerStep {
 
 // A step of each of them.
 double round_seconds(const LearnerStep& step, const LearnerRule& rule);
-// What bounds such a round, in a word: "launching" or "the device".
+// What bounds such a round, in words: "taking turns", "launching" or "the device".
 std::string_view bound_of(const LearnerStep& step, const LearnerRule& rule);
 
 }  // namespace ukemi::sim

@@ -204,13 +204,8 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
                 placed_all_reduce(network, job, group, per_host, at_once));
         }
         if (lanes.size() > gather_lane) {
-            if (job.nccl) {
-                lanes[gather_lane].emplace_back(network, NcclCollective::all_gather, group,
-                                                job.name, job.nccl_ring_only);
-            } else {
-                lanes[gather_lane].emplace_back(network, ring_of_parts("all_gather", ranks), group,
-                                                at_once);
-            }
+            lanes[gather_lane].push_back(
+                placed_parts(network, ExchangeKind::all_gather, job, group, at_once));
         }
         if (lanes.size() > broadcast_lane) {
             lanes[broadcast_lane].emplace_back(network, binomial_broadcast(ranks), group, at_once);

@@ -80,6 +80,14 @@ StragglerDraws::StragglerDraws(const StepJob& job, const Topology& topology, std
     machine_count_ = machines.size();
 }
 
+Duration StragglerDraws::slowest_compute(const StepJob& job) const {
+    double slowest_s = 0;
+    for (std::size_t rank = 0; rank < persistent_.size(); ++rank) {
+        slowest_s = std::max(slowest_s, persistent_[rank] * to_seconds(job.compute[rank]));
+    }
+    return seconds(slowest_s);
+}
+
 std::vector<double> StragglerDraws::next_factors() {
     std::vector<double> machines(machine_count_);
     for (double& one : machines) one = factor(machine_, rule_.machine);

@@ -107,6 +107,8 @@ struct StepJob {
 class StragglerDraws {
 public:
     StragglerDraws(const StepJob& job, const Topology& topology, std::uint64_t seed);
+    // Of the worker that is the slowest in all steps, chance aside.
+    Duration slowest_compute(const StepJob& job) const;
     std::vector<double> next_factors();  // of the next step, by rank
     // With these: how long each worker computes, over all its micro-batches.
     std::vector<Duration> next(const StepJob& job);
