@@ -158,8 +158,14 @@ std::string nothing_below(const json& node, const std::string& path, const std::
 }  // namespace
 
 json parse_json(std::string_view text, std::string_view file) {
+    return parse_json_part(text, 0, text.size(), file);
+}
+
+json parse_json_part(std::string_view whole, std::size_t begin, std::size_t size,
+                     std::string_view file) {
+    const std::string_view text = whole.substr(begin, size);
     const auto fail_at = [&](std::size_t offset, std::string_view problem) {
-        const TextPlace place = place_of(text, offset);
+        const TextPlace place = place_of(whole, begin + offset);
         throw InputError(file, place.line, place.column, problem);
     };
     if (const std::size_t bad = utf8_prefix(text); bad != text.size()) {

@@ -18,6 +18,9 @@ namespace ukemi {
 inline constexpr std::size_t json_depth_max = 64;
 
 nlohmann::json parse_json(std::string_view text, std::string_view file);
+// The same of `size` bytes from `begin` on, with places counted in the whole text.
+nlohmann::json parse_json_part(std::string_view text, std::size_t begin, std::size_t size,
+                               std::string_view file);
 
 // "/a~1b/0" is the way to element 0 of member "a/b" (RFC 6901).
 std::vector<std::string> split_pointer(std::string_view pointer, std::string_view where);

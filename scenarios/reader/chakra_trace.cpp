@@ -15,6 +15,7 @@
 #include "base/input_error.hpp"
 #include "base/json_document.hpp"
 #include "base/plain_text.hpp"
+#include "base/text_scan.hpp"
 #include "scenarios/reader/wire_reader.hpp"
 
 namespace ukemi::scenarios {
@@ -56,7 +57,10 @@ void set_attribute(ChakraNode& node, std::string_view name, const AttributeValue
                    const Complain& complain) {
     const auto number = [&] { return size_of(value, name, complain); };
     if (name == "is_cpu_op") node.on_cpu = value.whole.value_or(0) != 0;
-    if (name == "comm_size") node.bytes = number();
+    if (name == "comm_size") {
+        node.bytes = number();
+        node.names_bytes = true;
+    }
     if (name == "comm_src") node.from = number();
     if (name == "comm_dst") node.to = number();
     if (name == "comm_tag") node.tag = number();
@@ -78,11 +82,17 @@ void set_attribute(ChakraNode& node, std::string_view name, const AttributeValue
     node.names_collective = true;
 }
 
+// Who receives is told by who sends how much.
 void expect_known(const ChakraNode& node, std::string_view file) {
-    if (node.type != ChakraType::collective || node.names_collective) return;
-    throw InputError(file, "",
-                     fmt::format("node {} (\"{}\") is a collective: expected its comm_type",
-                                 node.id, node.name.substr(0, 60)));
+    const bool gathers = node.type == ChakraType::collective;
+    if (!gathers && node.type != ChakraType::send) return;
+    const bool names_type = !gathers || node.names_collective;
+    const bool needs_bytes = !gathers || node.collective != ChakraCollective::barrier;
+    if (names_type && (node.names_bytes || !needs_bytes)) return;
+    throw InputError(
+        file, "",
+        fmt::format("node {} (\"{}\") is a {}: expected its {}", node.id, node.name.substr(0, 60),
+                    gathers ? "collective" : "message", names_type ? "comm_size" : "comm_type"));
 }
 
 void check_count(std::size_t count, std::string_view file) {
@@ -304,26 +314,61 @@ std::size_t object_end(std::string_view text, std::size_t begin) {
     return text.size();
 }
 
+// Objects one after another, or a list of them, whole: each that begins is found by next().
+class ObjectList {
+public:
+    ObjectList(std::string_view text, std::string_view file) : text_(text), file_(file) {
+        is_list_ = takes('[');
+    }
+
+    // Nothing at the end, behind which nothing stands.
+    std::optional<json> next() {
+        if (is_list_ && takes(']')) {
+            skip_space();
+            if (at_ < text_.size()) fail("the end after the list");
+            return std::nullopt;
+        }
+        if (is_list_ && count_ > 0 && !takes(',')) fail("a comma or the list's end");
+        skip_space();
+        if (!is_list_ && at_ == text_.size()) return std::nullopt;
+        if (at_ == text_.size() || text_[at_] != '{') fail("an object of a Chakra trace");
+        const std::size_t begin = at_;
+        at_ = object_end(text_, begin);
+        ++count_;
+        return parse_json_part(text_, begin, at_ - begin, file_);
+    }
+    std::size_t count() const { return count_; }
+
+private:
+    void skip_space() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
+    bool takes(char c) {
+        skip_space();
+        const bool found = at_ < text_.size() && text_[at_] == c;
+        if (found) ++at_;
+        return found;
+    }
+    [[noreturn]] void fail(std::string_view expected) const {
+        const TextPlace place = place_of(text_, at_);
+        throw InputError(file_, place.line, place.column,
+                         fmt::format("expected {}, found {}", expected,
+                                     at_ == text_.size() ? "the end of the file"
+                                                         : quoted(text_.substr(at_, 20))));
+    }
+
+    std::string_view text_;
+    std::string_view file_;
+    std::size_t at_ = 0;
+    std::size_t count_ = 0;
+    bool is_list_ = false;
+};
+
 std::vector<ChakraNode> parse_objects(std::string_view text, std::string_view file) {
     std::vector<ChakraNode> nodes;
     const JsonNodes reader(file);
-    std::size_t count = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        if (std::string_view(" \t\r\n,[]").find(text[at]) != std::string_view::npos) {
-            ++at;
-            continue;
-        }
-        if (text[at] != '{') {
-            throw InputError(file, "",
-                             fmt::format("byte {}: expected an object of a Chakra trace, found {}",
-                                         at, quoted(text.substr(at, 20))));
-        }
-        const std::size_t end = object_end(text, at);
-        const json object = parse_json(text.substr(at, end - at), file);
-        at = end;
-        ++count;
-        if (member(object, "version") != nullptr) continue;  // GlobalMetadata
-        nodes.push_back(reader.read(object, count));
+    ObjectList objects(text, file);
+    while (const auto object = objects.next()) {
+        if (member(*object, "version") != nullptr) continue;  // GlobalMetadata
+        nodes.push_back(reader.read(*object, objects.count()));
         expect_known(nodes.back(), file);
         check_count(nodes.size(), file);
     }

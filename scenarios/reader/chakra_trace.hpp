@@ -54,6 +54,7 @@ struct ChakraNode {
     ChakraCollective collective = ChakraCollective::all_reduce;
     bool names_collective = false;  // by comm_type, without which collectives are refused
     std::int64_t bytes = 0;
+    bool names_bytes = false;  // by comm_size, without which none is sent but barriers
     std::int64_t from = 0;
     std::int64_t to = 0;
     std::int64_t tag = 0;

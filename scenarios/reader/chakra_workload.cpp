@@ -62,15 +62,18 @@ private:
         return static_cast<std::int32_t>(rank);
     }
 
-    Duration time_of(const ChakraNode& node) const {
+    Duration recorded_time(const ChakraNode& node) const {
         constexpr std::uint64_t longest_us = 1'000'000'000'000;
         if (node.duration_us > longest_us) {
             fail(node,
                  fmt::format("lasts {} us: expected at most {}", node.duration_us, longest_us));
         }
-        if (node.operations == 0 || (node.duration_us > 0 && !system_.roofline)) {
-            return nanoseconds(1000 * static_cast<std::int64_t>(node.duration_us));
-        }
+        return nanoseconds(1000 * static_cast<std::int64_t>(node.duration_us));
+    }
+
+    Duration time_of(const ChakraNode& node) const {
+        const Duration recorded = recorded_time(node);
+        if (node.operations == 0 || (node.duration_us > 0 && !system_.roofline)) return recorded;
         if (system_.peak_flops <= 0) {
             fail(node, "counts its operations: expected a system file with peak-perf");
         }
@@ -126,10 +129,7 @@ private:
                 if (node.on_cpu) work.kind = sim::WorkKind::host;
                 work.time = time_of(node);
                 break;
-            default:
-                work.kind = sim::WorkKind::host;
-                work.time = nanoseconds(1000 * static_cast<std::int64_t>(std::min<std::uint64_t>(
-                                                   node.duration_us, 1'000'000'000)));
+            default: work.kind = sim::WorkKind::host; work.time = recorded_time(node);
         }
         return work;
     }

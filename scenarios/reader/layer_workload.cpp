@@ -256,6 +256,10 @@ private:
     };
 
     void take(const Word& key) {
+        if (std::ranges::find(taken_, key.text) != taken_.end()) {
+            text_.fail(key.at, fmt::format("{} once in the line", key.text), key.text);
+        }
+        taken_.push_back(key.text);
         if (key.text == "checkpoints:" || key.text == "checkpoint_initiates:") {
             return read_layers(key, key.text == "checkpoints:" ? checkpoints_ : initiates_);
         }
@@ -311,6 +315,7 @@ private:
 
     LayerText& text_;
     Degrees& degrees_;
+    std::vector<std::string_view> taken_;
     std::optional<Said> tensor_;
     std::optional<Said> expert_;
     std::vector<Said> checkpoints_;
@@ -458,8 +463,13 @@ std::vector<sim::WorkNode> program_of(const Degrees& degrees,
 }  // namespace
 
 bool is_layer_workload(std::string_view text) {
-    const std::string_view first = text.substr(0, text.find_first_of(" \t\r\n"));
-    return loop_named(first) != nullptr;
+    constexpr std::size_t looked_at = 256;
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos || text[first] == '{' || text[first] == '[') return false;
+    return std::ranges::all_of(text.substr(0, looked_at), [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return (byte >= ' ' && byte != 0x7f) || c == '\t' || c == '\r' || c == '\n';
+    });
 }
 
 sim::Workload parse_layer_workload(std::string_view text, std::string_view file, std::int64_t ranks,

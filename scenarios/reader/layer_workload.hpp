@@ -41,7 +41,8 @@ namespace ukemi::scenarios {
 inline constexpr std::size_t layer_text_bytes_max = std::size_t{64} << 20;
 inline constexpr std::int64_t layers_max = 100'000;
 
-// Whether the text begins like one.
+// Whether it is one, or was meant to be: text that is no JSON. (Chakra's messages begin with
+// control bytes: the length of the first, or the number of its first field.)
 bool is_layer_workload(std::string_view text);
 
 // What each of `ranks` ranks does in one iteration: layer by layer forward, each waiting for its

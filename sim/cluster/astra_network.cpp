@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 3> block_names = {"Ring", "FullyConnected
 constexpr std::size_t dimensions_max = 8;
 constexpr std::int64_t npus_max = 1 << 16;
 constexpr std::int64_t fully_connected_max = 1024;
+constexpr std::int64_t ring_max = 4096;  // a gigabyte; four times as much for twice as many
 constexpr double gigabyte = 1 << 30;
 
 struct ListItem {
@@ -152,9 +153,11 @@ std::vector<NetworkAxis> axes_of(const Lists& lists, std::string_view file) {
         if (std::ranges::find(block_names, axis.block) == block_names.end()) {
             refuse(file, item("topology"), "Ring, FullyConnected or Switch");
         }
-        const bool all_pairs = axis.block == "FullyConnected";
-        const double most = static_cast<double>(all_pairs ? fully_connected_max : npus_max);
-        const double size = number_of(file, item("npus_count"), 1, most, " NPUs");
+        const std::int64_t most = axis.block == "FullyConnected" ? fully_connected_max
+                                  : axis.block == "Ring"         ? ring_max
+                                                                 : npus_max;
+        const double size = number_of(file, item("npus_count"), 1, static_cast<double>(most),
+                                      fmt::format(" NPUs in a dimension that is {}", axis.block));
         axis.size = static_cast<std::int64_t>(size);
         npus *= axis.size;
         if (size != std::floor(size) || npus > npus_max) {

@@ -172,7 +172,8 @@ TEST_CASE("chakra model: what data parallelism does not have is refused", "[chak
                       "attr": [{"name": "comm_type", "int64_val": 0},
           {"name": "comm_size", "int64_val": 8}]})") ==
           "t.json: expected nodes that take time, found none");
-    CHECK(refusal(R"({"id": 7, "name": "to 1", "type": "COMM_SEND_NODE"})") ==
+    CHECK(refusal(R"({"id": 7, "name": "to 1", "type": "COMM_SEND_NODE",
+                      "attr": [{"name": "comm_size", "int64_val": 8}]})") ==
           "t.json: node 7 (\"to 1\") sends a message: expected a trace of data parallelism "
           "(others are played as \"workload\")");
     CHECK(refusal(R"({"id": 1, "type": "COMP_NODE", "data_deps": [9], "duration_micros": 5})") ==

@@ -382,6 +382,10 @@ TEST_CASE("workload: what is wrong is named with its place", "[workload]") {
     CHECK(layers("MODEL\n1\na -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 8 0\n") ==
           "w.txt:3:26: expected NONE: in MODEL gradients of weights are not sent, found "
           "\"ALLREDUCE\"");
+    CHECK(
+        layers("HYBRID_TRANSFORMER model_parallel_NPU_group: 2 model_parallel_NPU_group: 4\n1\n") ==
+        "w.txt:1:48: expected model_parallel_NPU_group: once in the line, found "
+        "\"model_parallel_NPU_group:\"");
     const auto trace = [](std::string_view bytes) {
         return complaint([&] { scenarios::parse_chakra(bytes, "t.et"); });
     };
@@ -397,6 +401,18 @@ TEST_CASE("workload: what is wrong is named with its place", "[workload]") {
     CHECK(trace(R"({"name": "a scenario"})") == "t.et: object 1: expected a node with \"id\"");
     CHECK(trace(R"({"id": 1, "type": 7, "name": "sum"})") ==
           "t.et: node 1 (\"sum\") is a collective: expected its comm_type");
+    CHECK(trace(R"({"id": 1, "type": 7, "name": "sum",
+                    "attr": [{"name": "comm_type", "int64_val": 0}]})") ==
+          "t.et: node 1 (\"sum\") is a collective: expected its comm_size");
+    CHECK(trace(R"({"id": 1, "type": 7, "name": "all",
+                    "attr": [{"name": "comm_type", "string_val": "BARRIER"}]})")
+              .empty());
+    CHECK(trace(R"({"id": 2, "type": 5, "name": "on", "attr": []})") ==
+          "t.et: node 2 (\"on\") is a message: expected its comm_size");
+}
+
+TEST_CASE("workload: what is wrong with a network or a system is named with its place",
+          "[workload]") {
     const auto net = [](const char* text) {
         return complaint([&] { sim::parse_astra_network(text, "n.yml", ""); });
     };
@@ -404,6 +420,9 @@ TEST_CASE("workload: what is wrong is named with its place", "[workload]") {
           "n.yml: npus_count: expected 1, one a dimension, found 2");
     CHECK(net("topology: [ Mesh ]\nnpus_count: [ 8 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n") ==
           "n.yml:1:13: expected Ring, FullyConnected or Switch, found \"Mesh\"");
+    CHECK_THAT(net("topology: [ Ring ]\nnpus_count: [ 4097 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n"),
+               Catch::StartsWith("n.yml:2:15: expected a number from 1 to 4096 NPUs in a dimension "
+                                 "that is Ring, found "));
     const std::vector<std::int32_t> sizes = {6};
     CHECK(complaint([&] {
               scenarios::parse_astra_system(R"({"all-reduce-implementation": ["halvingDoubling"]})",
@@ -411,6 +430,54 @@ TEST_CASE("workload: what is wrong is named with its place", "[workload]") {
           }) ==
           "s.json: at /all-reduce-implementation: expected a power of two NPUs in a "
           "dimension of halvingDoubling, found 6");
+}
+
+TEST_CASE("workload: a JSON trace is read whole or refused where it ends", "[workload]") {
+    const auto trace = [](std::string_view text) {
+        return complaint([&] { scenarios::parse_chakra(text, "t.json"); });
+    };
+    const std::string one = R"({"id":1,"type":4,"duration_micros":5})";
+    for (const std::string& whole :
+         {"[" + one + "]", "[" + one + ",\n" + one + "]\n", one + "\n" + one, std::string("[]")}) {
+        CHECK(trace(whole).empty());
+    }
+    const std::string end = "found the end of the file";
+    CHECK(trace("[" + one + ",") == "t.json:1:40: expected an object of a Chakra trace, " + end);
+    CHECK(trace("[" + one) == "t.json:1:39: expected a comma or the list's end, " + end);
+    CHECK(trace("[" + one + "\n" + one + "]") ==
+          "t.json:2:1: expected a comma or the list's end, found \"{\"id\":1,\"type\":4,\"du\"");
+    CHECK(trace("[" + one + "]\n]") == "t.json:2:1: expected the end after the list, found \"]\"");
+    CHECK(trace("[" + one + ",]") ==
+          "t.json:1:40: expected an object of a Chakra trace, found \"]\"");
+    CHECK_THAT(trace(one + "\n" + one + "\n  {\"id\" 3}"), Catch::StartsWith("t.json:3:9: "));
+    CHECK_THAT(trace("[" + one + ",\n" + one.substr(0, 20)), Catch::StartsWith("t.json:2:2"));
+}
+
+TEST_CASE("workload: text of no kind is complained of as text", "[workload]") {
+    const auto layers = [](std::string_view text) {
+        CHECK(scenarios::is_layer_workload(text));
+        return complaint([&] { scenarios::parse_layer_workload(text, "w.txt", 8); });
+    };
+    CHECK_THAT(layers("# layers\nDATA\n"), Catch::StartsWith("w.txt:1:1: expected one of DATA, "));
+    CHECK_THAT(layers("DATTA\n1\n"), Catch::EndsWith(", found \"DATTA\""));
+    CHECK(layers("\n\nDATA\n1\na -1 5 NONE 0 5 NONE 0 5 NONE 0 0\n").empty());
+    for (const char* file : {"all_reduce.et", "step.et", "trace.json", "list.json"}) {
+        CHECK_FALSE(scenarios::is_layer_workload(read_file(workload_corpus / file)));
+    }
+}
+
+TEST_CASE("workload: what is neither computed nor sent lasts as long as it says", "[workload]") {
+    const auto step_s = [](const char* microseconds) {
+        const std::string text =
+            fmt::format(R"([{{"id": 1, "type": 2, "duration_micros": {}}}])", microseconds);
+        const std::vector<scenarios::RankTrace> traces = {
+            {"t.json", scenarios::parse_chakra(text, "t.json")}};
+        return length_s(step_of(network("Ring", 2, 50, 500).topology,
+                                scenarios::chakra_workload(traces, 2, {}, {})));
+    };
+    CHECK(step_s("5000000000") == Approx(5000));
+    CHECK(complaint([&] { step_s("1000000000001"); }) ==
+          "t.json: node 1 (\"\") lasts 1000000000001 us: expected at most 1000000000000");
 }
 
 TEST_CASE("workload: a scenario names its files, and says what was played", "[workload]") {
