@@ -22,6 +22,11 @@ std::string_view words_of(std::filesystem::file_type type) {
     }
 }
 
+bool is_file_named(const std::filesystem::path& name) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(name, ignored);
+}
+
 void check_output_file(const std::filesystem::path& file, bool force) {
     std::error_code
         ignored;  // what cannot be asked about cannot be written either, and that says why

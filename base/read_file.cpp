@@ -196,6 +196,13 @@ std::string read_file(const std::filesystem::path& file, std::size_t bytes_max) 
     return is_gzip(text) ? inflate_all(file, text, bytes_max) : text;
 }
 
+std::string read_text_file(const std::filesystem::path& file, std::size_t bytes_max) {
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    std::string text = read_file(file, bytes_max);
+    if (text.starts_with(mark)) text.erase(0, mark.size());
+    return text;
+}
+
 void write_file_atomically(const std::filesystem::path& file,
                            std::initializer_list<std::string_view> parts) {
     write_file_atomically(file, [&](const TextTaker& take) { std::ranges::for_each(parts, take); });

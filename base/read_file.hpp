@@ -17,6 +17,10 @@ inline constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 // replaced (input_files.hpp).
 std::string read_file(const std::filesystem::path& file, std::size_t bytes_max = file_bytes_max);
 
+// The same of text: a mark of UTF-8 before it (EF BB BF), as editors write it, is not of it.
+std::string read_text_file(const std::filesystem::path& file,
+                           std::size_t bytes_max = file_bytes_max);
+
 // Writes the parts, one after the other, beside `file` and renames it: all of it or nothing. Throws
 // std::system_error when the machine fails, and InputError where something other than a regular
 // file has that name.

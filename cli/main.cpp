@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -128,6 +129,11 @@ int run(int argc, char** argv) {
     } catch (const ukemi::InputError& error) {
         ukemi::cli::print_complaint(error);
         return ukemi::cli::exit_input_wrong;
+    } catch (const std::filesystem::filesystem_error& error) {
+        if (error.code() != std::errc::filename_too_long) throw;
+        return complain(fmt::format("{}: {}", ukemi::shortened(error.path1().string(), 120),
+                                    error.code().message()),
+                        ukemi::cli::exit_input_wrong);
     } catch (const std::system_error& error) {
         if (std::ferror(stdout) == 0) throw;
         // fmt fails on the way when there is more to print than fits the buffer.

@@ -357,7 +357,7 @@ sim::ModelProfile read_chakra(ConfigReader& config, const std::string& name, std
         });
     }
     return read_traced(config, name, batch, "a Chakra trace", [&](const std::string& file) {
-        return chakra_step(parse_chakra(read_file(file, chakra_bytes_max), file), file, system,
+        return chakra_step(parse_chakra(read_text_file(file, chakra_bytes_max), file), file, system,
                            value_bytes);
     });
 }

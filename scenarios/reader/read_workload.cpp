@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "base/file_kind.hpp"
 #include "base/json_document.hpp"
 #include "base/key_notes.hpp"
 #include "base/read_file.hpp"
@@ -31,13 +32,13 @@ std::vector<RankTrace> read_traces(const ConfigReader& config, const fs::path& p
         const auto file_of = [&](std::int32_t rank) {
             return fs::path(fmt::format("{}.{}{}", prefix.string(), rank, extension));
         };
-        if (!fs::is_regular_file(file_of(0))) continue;
+        if (!is_file_named(file_of(0))) continue;
         std::vector<RankTrace> traces;
         std::size_t nodes = 0;
         for (std::int32_t rank = 0; rank < ranks; ++rank) {
             const fs::path file = file_of(rank);
             traces.push_back({file.string(), config.of_file("workload", [&] {
-                                  return parse_chakra(read_file(file, chakra_bytes_max),
+                                  return parse_chakra(read_text_file(file, chakra_bytes_max),
                                                       file.string());
                               })});
             nodes += traces.back().nodes.size();
@@ -46,7 +47,7 @@ std::vector<RankTrace> read_traces(const ConfigReader& config, const fs::path& p
                             fmt::format("expected at most {} nodes in all traces", messages_most));
             }
         }
-        if (fs::is_regular_file(file_of(ranks))) {
+        if (is_file_named(file_of(ranks))) {
             config.fail("workload",
                         fmt::format("expected a trace for each of the job's {} workers, found {}",
                                     ranks, file_of(ranks).string()));
@@ -90,9 +91,9 @@ sim::Workload read_files(const ConfigReader& config, const fs::path& path,
                                 [&] { return read_groups(config.beside(groups_file), ranks); });
     }
     std::vector<RankTrace> traces;
-    if (fs::is_regular_file(path)) {
+    if (is_file_named(path)) {
         const std::string text =
-            config.of_file("workload", [&] { return read_file(path, layer_text_bytes_max); });
+            config.of_file("workload", [&] { return read_text_file(path, layer_text_bytes_max); });
         if (is_layer_workload(text)) {
             if (groups) config.fail("comm_groups", "is for Chakra's traces");
             const std::int64_t places =

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/file_kind.hpp"
 #include "base/key_notes.hpp"
 #include "base/link_spec.hpp"
 #include "base/read_file.hpp"
@@ -80,7 +81,7 @@ Topology parse_machine(const std::string& text, const std::string& file, const G
 // No machine's name has folders or an ending of those: what has them is a file, there or not.
 bool is_file(const std::filesystem::path& file, const std::filesystem::path& given) {
     static const std::array<std::filesystem::path, 3> endings = {".xml", ".json", ".txt"};
-    return std::filesystem::is_regular_file(file) || given.has_parent_path() ||
+    return is_file_named(file) || given.has_parent_path() ||
            std::ranges::find(endings, given.extension()) != endings.end();
 }
 
@@ -96,7 +97,7 @@ std::shared_ptr<const Topology> read_machine_file(ConfigReader& config,
     const GpuProfile* gpu = nullptr;
     if (config.has("gpu")) gpu = &gpu_named(config.text("gpu"), config.place_of("gpu"));
     Topology topology = config.of_file("machine", [&] {
-        return parse_machine(read_file(file, cluster_bytes_max), file.string(), gpu);
+        return parse_machine(read_text_file(file, cluster_bytes_max), file.string(), gpu);
     });
     Machine& machine = topology.machine_to_describe(MachineId{0});
     if (gpu != nullptr) {
@@ -170,7 +171,7 @@ void read_astra_network(ConfigReader& config, ClusterSpec& spec) {
     if (!gpu.empty()) gpu = gpu_named(gpu, config.place_of("gpu")).name;
     const std::filesystem::path file = machine_file(config, config.text("astra_sim"));
     AstraNetwork network = config.of_file("astra_sim", [&] {
-        return parse_astra_network(read_file(file, astra_bytes_max), file.string(), gpu);
+        return parse_astra_network(read_text_file(file, astra_bytes_max), file.string(), gpu);
     });
     spec.whole = std::make_shared<const Topology>(std::move(network.topology));
     spec.grid = std::move(network.sizes);
@@ -215,7 +216,7 @@ Topology topology_of(const std::string& name_or_file, std::uint32_t count,
     if (!is_file(file, file)) {
         return build_cluster(name_or_file, count, {}, counted_at);
     }
-    const std::string text = read_file(file, cluster_bytes_max);
+    const std::string text = read_text_file(file, cluster_bytes_max);
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     const char begins = first == std::string::npos ? ' ' : text[first];
     if (begins != '{') {

@@ -318,7 +318,7 @@ Topology parse_nccl_topology(std::string_view text, std::string_view file) {
 }
 
 Topology read_nccl_topology(const std::filesystem::path& file) {
-    return parse_nccl_topology(read_file(file, xml_bytes_max), file.string());
+    return parse_nccl_topology(read_text_file(file, xml_bytes_max), file.string());
 }
 
 }  // namespace ukemi::sim

@@ -58,6 +58,23 @@ std::string read_complaint(const std::filesystem::path& file,
 
 }  // namespace
 
+TEST_CASE("read_file: a mark of UTF-8 is not of the text that it stands before", "[read_file]") {
+    const ScratchFolder scratch;
+    scratch.file("marked.txt", "\xef\xbb\xbfGPU0");
+    scratch.file("plain.txt", "GPU0");
+    CHECK(read_text_file(scratch / "marked.txt") == "GPU0");
+    CHECK(read_text_file(scratch / "plain.txt") == "GPU0");
+    CHECK(read_file(scratch / "marked.txt").size() == 7);
+}
+
+TEST_CASE("read_file: no file has a name that is too long", "[read_file]") {
+    const ScratchFolder scratch;
+    scratch.file("there.txt", "");
+    CHECK(is_file_named(scratch / "there.txt"));
+    CHECK_FALSE(is_file_named(scratch.path()));
+    CHECK_FALSE(is_file_named(scratch / std::string(300, 'x')));
+}
+
 TEST_CASE("read file: gives the bytes that are there", "[read_file]") {
     const ScratchFolder folder;
     const std::string text = GENERATE(std::string(), std::string("a\r\nb\0c", 6), long_text());

@@ -28,6 +28,20 @@ struct Parsed {};
 
 }  // namespace
 
+TEST_CASE("ukemi: a name that no file can have is a wrong input", "[cli][entry]") {
+    const ScratchFolder scratch;
+    const std::string name(300, 'x');
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"report", name},
+                                                  {"import", name + ".csv"},
+                                                  {"describe", "--topology", name}}) {
+        CAPTURE(words.front());
+        const Ran ran = run_ukemi(scratch.path(), words);
+        CHECK(ran.code == 2);
+        CHECK_THAT(ran.err, Catch::StartsWith("ukemi: "));
+        CHECK(std::ranges::count(ran.err, '\n') <= 2);
+    }
+}
+
 TEST_CASE("ukemi init: writes a scenario that runs as it is with the command that it names",
           "[cli][init]") {
     const ScratchFolder scratch;

@@ -74,6 +74,26 @@ TEST_CASE("named files: what is not there is complained of where it is named", "
     }
 }
 
+TEST_CASE("named files: what no file can be called is complained of there, too", "[scenario]") {
+    const ScratchFolder scratch;
+    const std::string name(300, 'x');
+    for (const Naming& one : {Naming{"/job/workload", pair, R"("workload": "FILE")"},
+                              Naming{"/cluster/machine", R"("machine": "FILE", "count": 1)"}}) {
+        const std::string complaint = complaint_about(with_file(one, name), scratch);
+        CHECK_THAT(complaint, Catch::StartsWith(fmt::format(
+                                  "{}/scenario.json: at {}: ", scratch.path().string(), one.path)));
+        CHECK(complaint.find('\n') == std::string::npos);
+    }
+}
+
+TEST_CASE("named files: a mark of UTF-8 before a machine's text is none of it", "[scenario]") {
+    const ScratchFolder scratch;
+    const std::string matrix = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\tX\tNV2\t0-7\nGPU1\tNV2\tX\t0-7\n";
+    scratch.file("topo.txt", "\xef\xbb\xbf" + matrix);
+    const Naming one{"", R"("machine": "topo.txt", "count": 1, "gpu": "v100_sxm2_16gb")"};
+    CHECK(complaint_about(one, scratch) == "(no complaint)");
+}
+
 TEST_CASE("named files: what cannot be read is complained of where it is named", "[scenario]") {
     const ScratchFolder scratch;
     scratch.file("bad.json", "{\"a\": [\n");
