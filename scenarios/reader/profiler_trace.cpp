@@ -153,7 +153,12 @@ private:
         const std::string_view name = text_of(event, "name");
         const std::string_view kind = text_of(event, "cat");
         const double begin = time_of(event, "ts", index);
-        const Stretch stretch{begin, begin + std::max(time_of(event, "dur", index), 0.0)};
+        const double lasts = time_of(event, "dur", index);
+        if (lasts < 0) {
+            fail(fmt::format("/traceEvents/{}/dur", index),
+                 fmt::format("expected a time of at least 0 us, found {}", lasts));
+        }
+        const Stretch stretch{begin, begin + lasts};
         if (name.starts_with("nccl") || name.starts_with("gloo:") || name.starts_with("c10d::")) {
             fail(fmt::format("/traceEvents/{}", index),
                  fmt::format("expected training of one worker alone, found \"{}\"", name));

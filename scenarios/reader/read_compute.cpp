@@ -64,8 +64,9 @@ sim::CostCurve measured_curve(ConfigReader& compute, const std::string& where,
 std::int64_t batch_of_key(const ConfigReader& table, const std::string& key) {
     std::int64_t batch = 0;
     const auto parsed = std::from_chars(key.data(), key.data() + key.size(), batch);
-    if (parsed.ec != std::errc{} || parsed.ptr != key.data() + key.size() || batch < 1) {
-        table.fail(key, "expected a batch as key, an integer of at least 1");
+    if (parsed.ec != std::errc{} || parsed.ptr != key.data() + key.size() || batch < 1 ||
+        key.starts_with('0')) {
+        table.fail(key, "expected a batch as key, an integer of at least 1 without a 0 before it");
     }
     return batch;
 }

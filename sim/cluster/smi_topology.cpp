@@ -285,13 +285,26 @@ private:
         }
     }
 
+    // Two GPUs are never joined by more lanes than each has.
+    void expect_lanes(std::size_t i, std::size_t j) const {
+        if (gpu_ == nullptr || cell(i, j).lanes <= gpu_->nvlinks) return;
+        matrix_.refuse(matrix_.rows()[i].words[j],
+                       fmt::format("expected {} of {}, found NV{}",
+                                   gpu_->nvlinks == 0 ? "no NVLinks"
+                                                      : fmt::format("NV1 to NV{}", gpu_->nvlinks),
+                                   gpu_->name, cell(i, j).lanes));
+    }
+
     void add_nvlinks() {
         const double lane =
             gpu_ == nullptr || gpu_->nvlinks == 0 ? 25e9 : gpu_->nvlink_gb_per_s * 1e9;
         std::int64_t most = 0;
         for (std::size_t i = 0; i < size(); ++i) {
             std::int64_t lanes = 0;
-            for (std::size_t j = 0; j < size(); ++j) lanes += cell(i, j).lanes;
+            for (std::size_t j = 0; j < size(); ++j) {
+                lanes += cell(i, j).lanes;
+                expect_lanes(i, j);
+            }
             most = std::max(most, lanes);
         }
         if (most > lanes_of_a_gpu_max) return add_plane(lane);
@@ -348,7 +361,7 @@ Topology parse_smi_topology(std::string_view text, std::string_view file,
 }
 
 Topology read_smi_topology(const std::filesystem::path& file, const SmiOptions& options) {
-    const std::string text = read_file(file, bytes_max);
+    const std::string text = read_text_file(file, bytes_max);
     return parse_smi_topology(text, file.string(), options);
 }
 

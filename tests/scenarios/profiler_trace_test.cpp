@@ -117,6 +117,8 @@ TEST_CASE("profiler trace: what it cannot be taken from is refused", "[scenario]
             "training of one worker alone");
     refused(trace_of(gradient(5, "[2]")), "functions of a backward pass");
     refused(R"({"traceEvents": [{"ph": "X", "name": "a", "dur": 1}]})", "/traceEvents/0/ts");
+    refused(R"({"traceEvents": [{"ph": "X", "name": "a", "ts": 5, "dur": -1}]})",
+            "/traceEvents/0/dur");
     // Passes without marks, whose gradients come in another order.
     const auto pass = [](double by, const char* first, const char* second) {
         return event("autograd::engine::evaluate_function: NllLossBackward0", by, 1, "cpu_op") +

@@ -77,7 +77,8 @@ constexpr Wrong wrong[] = {
      ": at /job/layout/schedule: expected one of gpipe, one_forward_one_backward, "
      "interleaved, zero_bubble, dual_pipe, found \"1f1b\""},
     {"/job/compute", "{\"table\": {\"many\": \"1 s\"}}",
-     ": at /job/compute/table/many: expected a batch as key, an integer of at least 1"},
+     ": at /job/compute/table/many: expected a batch as key, an integer of at least 1 "
+     "without a 0 before it"},
     {"/job/compute", "{\"table\": {}}",
      ": at /job/compute: expected a table of at least one batch"},
     {"/job/compute", "{\"arithmetic_share\": 2}",

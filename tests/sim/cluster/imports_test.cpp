@@ -128,6 +128,13 @@ TEST_CASE("imports: a full matrix of NVLinks in nvidia-smi is one plane", "[impo
     CHECK(topology.devices_of(sim::DeviceKind::nvswitch).size() == 1);
     CHECK(topology.devices_of(sim::DeviceKind::cpu).size() == 1);
     CHECK(sim::find_rings(topology, topology.workers()).bandwidth.raw() == 300e9);
+    for (const auto& [gpu, complaint] :
+         {std::pair{"t4", "topo.txt:2:8: expected no NVLinks of t4, found NV12"},
+          std::pair{"v100_sxm2_16gb",
+                    "topo.txt:2:8: expected NV1 to NV6 of v100_sxm2_16gb, found NV12"}}) {
+        options.gpu = &sim::gpu_named(gpu, "t");
+        CHECK_THROWS_WITH(sim::parse_smi_topology(text, "topo.txt", options), complaint);
+    }
 }
 
 TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
