@@ -83,6 +83,27 @@ TEST_CASE("codec scenario: bytes and a link make the time of a step", "[scenario
     CHECK(view.relative_error == 0.001);
 }
 
+TEST_CASE("codec scenario: gathers have as many rings as all-reduces", "[scenario][codec]") {
+    const auto sending_s = [](std::string_view codec) {
+        const scenarios::StepScenario scenario =
+            scenarios::step_scenario_from_text(fmt::format(R"({{"name": "rings", "seed": 1,
+                "cluster": {{"machine": "mi300x_8", "count": 1}},
+                "job": {{"model": "vgg16", "batch": 8, "compute": {{"fixed": "1 ns"}}, "steps": 1,
+                         "buckets": {{"rule": "one"}}, {}"collective": "ring"}}}})",
+                                                           codec),
+                                               "rings.json");
+        const std::vector<sim::StepJob> jobs = {scenario.jobs.front().job};
+        return to_seconds(
+            sim::run_steps(scenario.topology, jobs, {}, {1, 0})[0].steps[0].parts.sending);
+    };
+    // Each rank's 1/32 to seven others; of the sums 2 x 7/8 of all.
+    const double all_reduce_s = sending_s("");
+    const double gather_s = sending_s(
+        R"("codec": "sign", "codec_rates": {"encode": "1e18 operations/s",
+                                            "decode": "1e18 operations/s"}, )");
+    CHECK(gather_s == Approx(all_reduce_s * (7.0 / 32) / (2 * 7.0 / 8)).epsilon(0.1));
+}
+
 TEST_CASE("codec scenario: the usual level is the same level, said or not", "[scenario][codec]") {
     for (const char* said : {"", ":2"}) {  // PowerSGD's usual rank
         CAPTURE(said);

@@ -263,6 +263,35 @@ TEST_CASE("real learning: of simulated steps a periodic rule waits once a period
                                "steps of \"simulated\" at /job/step_time have a \"layout\""));
 }
 
+TEST_CASE("real learning: who is always slow computes in each step of a period, too",
+          "[scenario][learning]") {
+    const ScratchFolder folder;
+    const auto step_s = [&](std::string_view persistent) {
+        const auto steps =
+            write_text(folder / "slow.json", fmt::format(R"({{"name": "slow", "seed": 1,
+            "cluster": {{"machine": "p3.2xlarge", "count": 4}},
+            "job": {{"model": "resnet50", "batch": 16, "collective": "ring", "steps": 6,
+                     "stragglers": {{"persistent": {}}}}}}})",
+                                                         persistent));
+        const sim::JobSpec job =
+            scenarios::scenario_from_text(fmt::format(R"({{"name": "simulated", "seed": 1,
+            "job": {{"samples": 40960, "batch_per_worker": 16,
+                     "step_time": {{"simulated": {{"steps": "{}", "batches": [16]}}}}}},
+            "training": {{"data": {{"kind": "synthetic", "samples": 1280, "features": 16,
+                                    "classes": 5}}}},
+            "learning": {{"model": "real_gradients", "synchronisation": "local_sgd",
+                          "synchronisation_settings": {{"period": 1000}}}},
+            "cluster": {{"count": 4}},
+            "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
+            "replay": ["on_demand"]}})",
+                                                      steps.string()),
+                                          "simulated.json")
+                .job;
+        return to_seconds(policies::step_of(*job.profile.step_time, job.plan, 4));
+    };
+    CHECK(step_s("0.5") > 1.1 * step_s("0"));
+}
+
 TEST_CASE("real learning: a codec costs its bytes and its operations", "[scenario][learning]") {
     const auto with = [](std::string_view more) {
         return real(fmt::format(
