@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/unit_text.hpp"
 #include "policies/codec_text.hpp"
@@ -34,6 +35,12 @@ Duration shortest(const Doubtful& at) {
     return at.market.provisioning + job.profile.spawn + job.profile.restart + least;
 }
 
+// To a hundredth of an hour, or a second: reckoned times have nanoseconds that nobody asked for.
+std::string rounded(Duration time) {
+    const double step_s = time < hours(1) ? 1 : 36;
+    return format_duration(seconds(step_s * std::round(to_seconds(time) / step_s)));
+}
+
 void doubt_dates(const Doubtful& at) {
     for (const sim::ZoneData& zone : at.market.zones) {
         if (!zone.one_is_undated) continue;
@@ -59,7 +66,7 @@ void doubt_length(const Doubtful& at) {
     } else if (!has_deadline(at) && !at.job.learning && end < shortest(at)) {
         at.doubts.push_back(
             fmt::format("ends after {}, and the work takes {} at least: there is no spot after it",
-                        format_duration(end), format_duration(shortest(at))));
+                        format_duration(end), rounded(shortest(at))));
     }
 }
 
@@ -82,7 +89,7 @@ void doubt_deadline(const Doubtful& at) {
     if (!at.job.learning && shortest(at) > limit) {
         at.doubts.push_back(
             fmt::format("the work does not fit the deadline of {} even on demand: it takes {}",
-                        format_duration(limit), format_duration(shortest(at))));
+                        format_duration(limit), rounded(shortest(at))));
     }
     if (at.job.give_up_at < at.job.deadline) {
         at.doubts.push_back(fmt::format("runs give up after {}, before the deadline at {}",

@@ -40,6 +40,8 @@ void RunTimeline::show(records::TimelineRow& row, const Learned& learned) const 
 
 void RunTimeline::record_way(Instant next, const RowContext& context) {
     for (const LearnedAt& point : parts_.trainer.learned_on_the_way(next)) {
+        // An event that the trainer is told nothing of comes after the same points.
+        if (!rows_.empty() && point.at <= rows_.back().at) continue;
         records::TimelineRow row = row_at(point.at, context);
         row.samples_done = point.samples_done;
         show(row, point.learned);

@@ -56,8 +56,13 @@ TEST_CASE("run timeline: where learning bends there is a row, with what was lear
     CHECK(bend.accuracy == 0.5);
     CHECK(bend.noise_scale == 8.0);
     CHECK(bend.batch == 1);
+    // An event of which the trainer is told nothing: the same way again, and further.
+    run.trainer.on_the_way.push_back({at(minutes(25)), 70, {0.75, std::nullopt, std::nullopt}});
+    timeline.record_way(at(minutes(40)), {});
+    REQUIRE(timeline.rows().size() == 4);
+    CHECK(timeline.rows().back().at == at(minutes(25)));
     const records::Timeline rows = timeline.take_rows();
-    CHECK(rows.back().samples_done == 60);
+    CHECK(rows.back().samples_done == 70);
 }
 
 }  // namespace ukemi
