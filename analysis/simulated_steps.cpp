@@ -46,11 +46,24 @@ SimulatedJob job_of(const scenarios::StepScenario& scenario, std::size_t number,
     }
     for (double& one : summary.part_s) one /= static_cast<double>(counted.size());
     summary.step_s = summarise(times);
+    summary.counted = std::ssize(counted);
     summary.samples_per_s = samples / static_cast<double>(counted.size()) / summary.step_s.mean;
     summary.of_a_worker = samples / worker_seconds;
     summary.efficiency = entry.alone_s / summary.step_s.mean;
     summary.staleness = sim::staleness_of(counted);
     return summary;
+}
+
+// Of the job's steps after its warm-up: those that end after another job's last one.
+std::int64_t steps_with_fewer(std::span<const sim::JobSteps> all, std::size_t job,
+                              std::int64_t warm_up) {
+    Instant first_end = Instant::never();
+    for (std::size_t other = 0; other < all.size(); ++other) {
+        if (other != job) first_end = std::min(first_end, all[other].steps.back().end);
+    }
+    return std::ranges::count_if(
+        std::span(all[job].steps).subspan(static_cast<std::size_t>(warm_up)),
+        [&](const sim::StepRecord& step) { return step.end > first_end; });
 }
 
 SimulatedVariant variant_of(scenarios::StepScenario scenario, std::int64_t detailed_steps) {
@@ -61,7 +74,6 @@ SimulatedVariant variant_of(scenarios::StepScenario scenario, std::int64_t detai
     options.seed = scenario.seed;
     options.network = scenario.network;
     options.detailed_steps = detailed_steps;
-    options.until_all_are_done = true;
     try {
         variant.results = sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options,
                                          scenario.events);
@@ -70,6 +82,8 @@ SimulatedVariant variant_of(scenarios::StepScenario scenario, std::int64_t detai
     }
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         variant.jobs.push_back(job_of(scenario, j, variant.results[j]));
+        variant.jobs.back().with_fewer_jobs =
+            steps_with_fewer(variant.results, j, scenario.warm_up);
     }
     variant.scenario = std::move(scenario);
     return variant;
@@ -117,6 +131,8 @@ json job_json(const SimulatedVariant& variant, std::size_t number) {
               {"min", summary.step_s.min},
               {"median", summary.step_s.median},
               {"max", summary.step_s.max}}},
+            {"steps_counted", summary.counted},
+            {"steps_with_fewer_jobs", summary.with_fewer_jobs},
             {"parts_s", part_s},
             {"codec", policies::codec_text(entry.codec.name, entry.codec.level)},
             {"coded_bytes", entry.coded.message.raw()},

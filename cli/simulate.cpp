@@ -80,6 +80,9 @@ void print_parts(const analysis::SimulatedJob& summary) {
     }
     fmt::print("  {:<26}{:>11.3f} ms   from {:.3f} to {:.3f}\n", "step", summary.step_s.mean * 1e3,
                summary.step_s.min * 1e3, summary.step_s.max * 1e3);
+    if (summary.with_fewer_jobs == 0) return;
+    fmt::print("  {:<26}{:>11} of these {} steps: another job had done all of its \"steps\"\n",
+               "with fewer jobs", summary.with_fewer_jobs, summary.counted);
 }
 
 void print_workload(const scenarios::StepJobEntry& entry, const sim::JobSteps& result,

@@ -1,5 +1,5 @@
 # cmake -D SOURCE=FOLDER -D HEADER=FILE -P commit.cmake: writes which commit this is, with "-dirty"
-# where files differ from it. The header is written anew only if it says something else.
+# where its files differ. The header is written anew only if it says something else.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND git --no-optional-locks -C "${SOURCE}"
                         describe --always --dirty --abbrev=12 --exclude=*

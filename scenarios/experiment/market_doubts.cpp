@@ -35,10 +35,10 @@ Duration shortest(const Doubtful& at) {
     return at.market.provisioning + job.profile.spawn + job.profile.restart + least;
 }
 
-// To a hundredth of an hour, or a second: reckoned times have nanoseconds that nobody asked for.
+// Up to a hundredth of an hour, or a second: reckoned times have nanoseconds that nobody asked for.
 std::string rounded(Duration time) {
     const double step_s = time < hours(1) ? 1 : 36;
-    return format_duration(seconds(step_s * std::round(to_seconds(time) / step_s)));
+    return format_duration(seconds(step_s * std::ceil(to_seconds(time) / step_s - 1e-9)));
 }
 
 void doubt_dates(const Doubtful& at) {

@@ -69,7 +69,7 @@ void choose_schedule(const ServedRanks& ranks, bool searched,
     if (added_up.empty()) {
         const bool chosen = searched || cheapest;
         if (gathers) {
-            entry.why = "messages are gathered in a ring: nothing is added up on the way";
+            entry.why = "messages are gathered in rings: nothing is added up on the way";
         } else if (chosen) {
             entry.why = "nothing is added up";
         }

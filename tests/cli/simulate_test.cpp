@@ -37,11 +37,14 @@ TEST_CASE("ukemi simulate: parts add up in JSON, rows in CSV, spans in a trace",
         CHECK(sum == Approx(job.at("step_s").at("mean").get<double>()).epsilon(1e-12));
     }
     const std::string csv = text_in(scratch.path() / "steps.csv");
-    // Both go on until both have done their 8 steps, so that neither is alone at the end.
-    CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 8 + 10);
+    CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 8 + 11);
     for (const nlohmann::json& job : result.at("jobs")) {
         CHECK(job.at("step_s").at("min").get<double>() > 1);
     }
+    CHECK(result.at("jobs")[0].at("steps_with_fewer_jobs") == 0);
+    CHECK(result.at("jobs")[1].at("steps_with_fewer_jobs") == 1);
+    const Ran fewer = run_ukemi(scratch.path(), {"simulate", scenario, "--set", "/jobs/1/steps=8"});
+    CHECK_THAT(fewer.out, Catch::Contains("3 of these 6 steps: another job had done all of its"));
     const nlohmann::json trace = nlohmann::json::parse(text_in(scratch.path() / "trace.json"));
     std::int64_t forward = 0;
     for (const nlohmann::json& event : trace.at("traceEvents")) {

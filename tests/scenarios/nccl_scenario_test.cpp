@@ -225,7 +225,7 @@ TEST_CASE("nccl scenario: of messages that are gathered it says how they are", "
                                            Catch::Contains(" for 1 message up to ") &&
                                            !Catch::Contains("tree/"));
         CHECK(why(codec, "cheapest") ==
-              "messages are gathered in a ring: nothing is added up on the way");
+              "messages are gathered in rings: nothing is added up on the way");
         CHECK(why(codec, "halving_doubling") == why(codec, "cheapest"));
         CHECK(why(codec, "dimension_search") == why(codec, "cheapest"));
     }
