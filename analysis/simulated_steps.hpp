@@ -28,9 +28,8 @@ struct SimulatedJob {
     std::int64_t workers = 0;
     std::int64_t samples_per_step = 0;
     Summary step_s;
-    std::int64_t counted = 0;  // steps that it is of
-    std::int64_t with_fewer_jobs =
-        0;  // of them: another job of the cluster had done all of its own
+    std::int64_t counted = 0;          // steps that it is of
+    std::int64_t with_fewer_jobs = 0;  // of these: they end after another job's last one
     std::array<double, sim::step_parts.size()> part_s{};
     double samples_per_s = 0;
     double of_a_worker = 0;  // of those, by the workers that were there

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/input_error.hpp"
+#include "base/invariant.hpp"
 
 namespace ukemi {
 

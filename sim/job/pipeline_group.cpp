@@ -31,6 +31,7 @@ void PipelineGroup::carry_out(PipelineOrder order) {
         case PipelineOrder::slow_down: return;  // lost() has
         case PipelineOrder::meet_all: call_together(true); return;
         case PipelineOrder::meet_within: call_together(false); return;
+        case PipelineOrder::meet_anew: call_together(called_all_); return;
         case PipelineOrder::form: form(); return;
         case PipelineOrder::stop:
             parts_.trainer.tear(parts_.queue.now());
@@ -66,6 +67,7 @@ void PipelineGroup::call_together(bool of_all) {
         meetings_end_.clear();
     }
     called_at_ = now;
+    called_all_ = of_all;
     const Instant over = now + records::sum_of(phases);
     meeting_due_ = parts_.queue.schedule(over, Phase::completion, MeetingOver{of_all});
     meetings_end_.push_back(over);

@@ -50,9 +50,10 @@ private:
     GroupKeeper& keeper_;
     Pipelines pipelines_;
     TransitionCosts change_costs_;
-    std::vector<Instant> meetings_end_;  // of those that are under way
-    RunQueue::Ticket meeting_due_;       // the last of them
-    Instant called_at_ = Instant::never();
+    std::vector<Instant> meetings_end_;     // of those that are under way
+    RunQueue::Ticket meeting_due_;          // the last of them
+    Instant called_at_ = Instant::never();  // when, and whether of all
+    bool called_all_ = false;
     bool ended_ = false;
 };
 

@@ -49,7 +49,6 @@ std::vector<PipelinePlace> Pipelines::take_out(InstanceId id) {
 
 PipelineOrder Pipelines::call(PipelineOrder meeting) {
     status_ = Status::meeting;
-    meeting_ = meeting;
     called_.clear();
     for (const PipelineMachine& one : machines_) called_.push_back(one.id);
     return meeting;
@@ -103,7 +102,7 @@ PipelineOrder Pipelines::lost(InstanceId id) {
 PipelineOrder Pipelines::lost_with_others(InstanceId id) {
     const bool meets = status_ == Status::meeting && !rules_.as_simulated;
     const PipelineOrder order = lost(id);
-    return meets && order == PipelineOrder::none ? call(meeting_) : order;
+    return meets && order == PipelineOrder::none ? call(PipelineOrder::meet_anew) : order;
 }
 
 PipelineOrder Pipelines::given_back(InstanceId id) {

@@ -53,6 +53,7 @@ enum class PipelineOrder : std::uint8_t {
     slow_down,    // somebody took over
     meet_all,     // nothing trains, or a stage is lost for good: a meeting begins
     meet_within,  // the same among those that are well: for machines that were added or lost
+    meet_anew,    // the meeting that has just been called, without one that was called to it
     form,         // all have places: train
     stop,         // too few for one pipeline
 };
@@ -72,7 +73,7 @@ public:
     bool ends(PipelineOrder order) const {
         return order == PipelineOrder::meet_all && !rules_.as_simulated;
     }
-    // The same at the very moment at which a meeting was called: it is then of those that are left.
+    // The same at the very moment at which a meeting was called: it is of those that are left.
     PipelineOrder lost_with_others(InstanceId id);
     PipelineOrder given_back(InstanceId id);  // by a Plan, at a step boundary
     // At a step boundary, of what the Plan wants: at most `data` pipelines of `pipeline` stages.
@@ -95,7 +96,6 @@ private:
     std::vector<PipelineMachine> machines_;
     std::vector<InstanceId> called_;
     Status status_ = Status::stopped;
-    PipelineOrder meeting_ = PipelineOrder::none;  // the last that was called
     std::int32_t pipelines_ = 0;
     std::int32_t stages_ = 0;      // of each, zero without any
     std::int32_t spares_ = 0;      // that the last meeting left, or that came since

@@ -146,11 +146,19 @@ TEST_CASE("pipelines: who goes as a meeting is called is not waited for", "[pipe
     Pipelines pipelines = met(7);
     pipelines.lost(InstanceId{0});
     CHECK(pipelines.lost(InstanceId{2}) == PipelineOrder::meet_all);
-    CHECK(pipelines.lost_with_others(InstanceId{4}) == PipelineOrder::meet_all);
+    CHECK(pipelines.lost_with_others(InstanceId{4}) == PipelineOrder::meet_anew);
+    CHECK_FALSE(pipelines.ends(PipelineOrder::meet_anew));  // what is lost was so before
     CHECK(pipelines.called().size() == 4);
     CHECK(pipelines.counts().fatal_failures == 1);
     CHECK(pipelines.met(true, two_of_three) == PipelineOrder::form);
     CHECK(pipelines.counts().meetings == 2);
+    // One that came called it, and another goes: nothing is lost for good.
+    Pipelines begun({true, 1500, 0.05, false});
+    CHECK(begun.started(InstanceId{0}) == PipelineOrder::meet_all);
+    CHECK(begun.started(InstanceId{1}) == PipelineOrder::none);
+    CHECK(begun.lost_with_others(InstanceId{0}) == PipelineOrder::meet_anew);
+    CHECK(begun.called().size() == 1);
+    CHECK(begun.counts().fatal_failures == 0);
     Pipelines simulated = met(7, true);
     simulated.lost(InstanceId{0});
     CHECK(simulated.lost(InstanceId{2}) == PipelineOrder::meet_all);
