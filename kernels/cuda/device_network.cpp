@@ -28,6 +28,17 @@ std::size_t most_of(const ImageNetwork& network, LayerKind kind, Of of) {
     return most;
 }
 
+// Of the derivatives of so many samples: where each node's begin, and how many there are in all.
+std::vector<std::size_t> begins_of(const ImageNetwork& network, std::size_t samples) {
+    std::vector<std::size_t> begins{0};
+    for (const ImageLayer& layer : network.layers) {
+        const bool is_input = layer.kind == LayerKind::input;
+        const std::size_t of_one = is_input ? 0 : static_cast<std::size_t>(layer.out.size());
+        begins.push_back(begins.back() + samples * of_one);
+    }
+    return begins;
+}
+
 std::size_t unfolded_of(const ImageNetwork& network) {
     return most_of(network, LayerKind::convolution, [](const ImageLayer& layer) {
         return inputs_of(layer) * static_cast<std::size_t>(layer.out.plane());
@@ -43,6 +54,12 @@ DeviceNetwork::DeviceNetwork(const ImageNetwork& network, int samples_most, cuda
       replicas_(replicas),
       stream_(stream),
       products_(stream, use, replicas > 1 ? static_cast<std::size_t>(samples_most) : 0),
+      delta_begins_(begins_of(network, static_cast<std::size_t>(samples_most))),
+      deltas_(delta_begins_.back()),
+      channel_sums_(normalise_workspace(
+          static_cast<int>(most_of(network, LayerKind::normalisation,
+                                   [](const ImageLayer& layer) { return layer.out.channels; })),
+          replicas)),
       unfolded_(unfolded_of(network) * static_cast<std::size_t>(samples_most)),
       unfolded_delta_(unfolded_.size()),
       partial_(static_cast<std::size_t>(samples_most) *
@@ -55,14 +72,14 @@ DeviceNetwork::DeviceNetwork(const ImageNetwork& network, int samples_most, cuda
         const bool is_input = layer.kind == LayerKind::input;
         const std::size_t count = is_input ? 0 : whole * static_cast<std::size_t>(layer.out.size());
         values_.emplace_back(count);
-        deltas_.emplace_back(count);
         const bool normalises = layer.kind == LayerKind::normalisation;
         statistics_.emplace_back(
             normalises ? 2 * layer.weight_count * static_cast<std::size_t>(replicas) : 0);
-        bytes_ += (2 * count + statistics_.back().size()) * sizeof(float);
+        bytes_ += (count + statistics_.back().size()) * sizeof(float);
     }
-    bytes_ += (unfolded_.size() + unfolded_delta_.size() + partial_.size()) * sizeof(float) +
-              losses_.size() * sizeof(double);
+    bytes_ += (deltas_.size() + unfolded_.size() + unfolded_delta_.size() + partial_.size()) *
+                  sizeof(float) +
+              (losses_.size() + channel_sums_.size()) * sizeof(double);
 }
 
 LayerShape DeviceNetwork::shape_of(const ImageLayer& layer, int samples) const {
@@ -170,7 +187,7 @@ void DeviceNetwork::forward(std::size_t node, const float* weights, int samples)
         case LayerKind::convolution: convolve(layer, shape, weights, in, out); break;
         case LayerKind::normalisation:
             check(launch_normalise(shape, weights + layer.weight, weights + layer.bias, in, out,
-                                   statistics_[node].data(), stream_));
+                                   statistics_[node].data(), channel_sums_.data(), stream_));
             break;
         case LayerKind::rectifier:
             check(launch_rectify(in, out, values_of(layer, samples), stream_));
@@ -189,32 +206,33 @@ void DeviceNetwork::backward(std::size_t node, const float* weights, float* grad
     const ImageLayer& layer = network_.layers[node];
     const LayerShape shape = shape_of(layer, samples);
     const float* in = output(layer.from);
-    const float* delta = deltas_[node].data();
-    float* below = layer.from == 0 ? nullptr : deltas_[layer.from].data();
+    const float* own = delta(node);
+    float* below = layer.from == 0 ? nullptr : delta(layer.from);
     const std::size_t values = values_of(layer, samples);
     switch (layer.kind) {
         case LayerKind::input: break;
         case LayerKind::convolution:
-            convolve_back(layer, shape, weights, in, delta, gradient, below);
+            convolve_back(layer, shape, weights, in, own, gradient, below);
             break;
         case LayerKind::normalisation:
-            check(launch_normalise_back(shape, weights + layer.weight, in, delta,
+            check(launch_normalise_back(shape, weights + layer.weight, in, own,
                                         statistics_[node].data(), gradient + layer.weight,
-                                        gradient + layer.bias, below, stream_));
+                                        gradient + layer.bias, below, channel_sums_.data(),
+                                        stream_));
             break;
         case LayerKind::rectifier:
-            check(launch_rectify_back(in, delta, below, values, stream_));
+            check(launch_rectify_back(in, own, below, values, stream_));
             break;
         case LayerKind::max_pool:
-            check(launch_max_pool_back(shape, in, delta, below, stream_));
+            check(launch_max_pool_back(shape, in, own, below, stream_));
             break;
         case LayerKind::average_pool:
-            check(launch_average_pool_back(shape, delta, below, stream_));
+            check(launch_average_pool_back(shape, own, below, stream_));
             break;
-        case LayerKind::dense: dense_back(layer, shape, weights, in, delta, gradient, below); break;
+        case LayerKind::dense: dense_back(layer, shape, weights, in, own, gradient, below); break;
         case LayerKind::add:
-            check(launch_add_back(shape, plane(network_.layers[layer.shortcut].out), delta, below,
-                                  deltas_[layer.shortcut].data(), stream_));
+            check(launch_add_back(shape, plane(network_.layers[layer.shortcut].out), own, below,
+                                  delta(layer.shortcut), stream_));
             break;
     }
 }
@@ -237,16 +255,14 @@ void DeviceNetwork::sum_gradient(const float* weights, const float* values,
     input_ = values;
     clear(gradient, replicas * network_.parameter_count * sizeof(float));
     clear(result, replicas * 2 * sizeof(double));
+    clear(deltas_.data(), deltas_.size() * sizeof(float));
     const std::size_t nodes = network_.layers.size();
-    for (std::size_t node = 1; node < nodes; ++node) {
-        forward(node, weights, samples);
-        if (node + 1 < nodes) clear(deltas_[node].data(), deltas_[node].size() * sizeof(float));
-    }
+    for (std::size_t node = 1; node < nodes; ++node) forward(node, weights, samples);
     const auto classes = network_.layers.back().out.channels;
     check(launch_softmax_loss(values_.back().data(), labels, samples, classes, replicas_,
                               losses_.data(), result, stream_));
     check(cudaMemcpyAsync(
-        deltas_.back().data(), values_.back().data(),
+        delta(nodes - 1), values_.back().data(),
         static_cast<std::size_t>(samples) * static_cast<std::size_t>(classes) * sizeof(float),
         cudaMemcpyDeviceToDevice, stream_));
     for (std::size_t node = nodes; node-- > 1;) {

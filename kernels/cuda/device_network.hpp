@@ -58,6 +58,7 @@ private:
     void dense_back(const ImageLayer& layer, const LayerShape& shape, const float* weights,
                     const float* in, const float* delta, float* gradient, float* below);
     const float* output(std::size_t node) const;
+    float* delta(std::size_t node) const { return deltas_.data() + delta_begins_[node]; }
 
     const ImageNetwork& network_;
     int samples_most_;
@@ -67,8 +68,10 @@ private:
     const float* input_ = nullptr;
     std::size_t bytes_ = 0;
     std::vector<Buffer<float>> values_;  // of every node but the first
-    std::vector<Buffer<float>> deltas_;
+    std::vector<std::size_t> delta_begins_;  // of every node, in one piece, cleared at once
+    Buffer<float> deltas_;
     std::vector<Buffer<float>> statistics_;  // of every node; empty but for normalisations
+    Buffer<double> channel_sums_;            // of a normalisation
     Buffer<float> unfolded_;
     Buffer<float> unfolded_delta_;
     Buffer<float> partial_;  // weights' gradients, sample by sample

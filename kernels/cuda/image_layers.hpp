@@ -45,17 +45,20 @@ cudaError_t launch_bias(const LayerShape& shape, const float* bias, float* out,
                         cudaStream_t stream);
 cudaError_t launch_bias_gradient(const LayerShape& shape, const float* delta, float* gradient,
                                  cudaStream_t stream);
-// gradient[i] += Σ over a replica's samples of partial[sample · count + i], in their order.
+// gradient[i] += Σ over a replica's samples of partial[sample · count + i], always in one order.
 cudaError_t launch_sum_samples(const LayerShape& shape, const float* partial, std::size_t count,
                                float* gradient, cudaStream_t stream);
 
-// statistics: mean and 1 ÷ deviation of each channel, 2 × channels numbers a replica.
+// statistics: mean and 1 ÷ deviation of each channel, 2 × channels numbers a replica. The workspace
+// is anybody's in between.
+std::size_t normalise_workspace(int channels, int replicas);  // doubles
 cudaError_t launch_normalise(const LayerShape& shape, const float* scale, const float* shift,
-                             const float* in, float* out, float* statistics, cudaStream_t stream);
+                             const float* in, float* out, float* statistics, double* workspace,
+                             cudaStream_t stream);
 cudaError_t launch_normalise_back(const LayerShape& shape, const float* scale, const float* in,
                                   const float* delta, const float* statistics,
                                   float* scale_gradient, float* shift_gradient, float* delta_in,
-                                  cudaStream_t stream);
+                                  double* workspace, cudaStream_t stream);
 
 cudaError_t launch_rectify(const float* in, float* out, std::size_t count, cudaStream_t stream);
 cudaError_t launch_rectify_back(const float* in, const float* delta, float* delta_in,

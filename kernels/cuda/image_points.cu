@@ -28,13 +28,19 @@ __global__ void __launch_bounds__(block_threads)
     });
 }
 
+// Places are divided in 32 bits: a division of 64 takes a GPU as long as reading the number that it
+// is about. Launches refuse more.
+constexpr std::size_t places_max = 0xFFFF'FFFFU;
+
 // Of the four pixels under output i, the place of the first that is largest.
 __device__ std::size_t largest_of(const LayerShape& shape, const float* in, std::size_t i) {
-    const std::size_t plane = plane_of(shape.out);
+    const auto plane = static_cast<unsigned>(plane_of(shape.out));
+    const auto out_width = static_cast<unsigned>(shape.out.width);
     const auto width = static_cast<std::size_t>(shape.in.width);
-    const std::size_t y = i % plane / static_cast<std::size_t>(shape.out.width);
-    const std::size_t x = i % plane % static_cast<std::size_t>(shape.out.width);
-    const std::size_t first = i / plane * plane_of(shape.in) + 2 * y * width + 2 * x;
+    const unsigned image = static_cast<unsigned>(i) / plane;
+    const unsigned pixel = static_cast<unsigned>(i) % plane;
+    const std::size_t first = image * plane_of(shape.in) + 2 * (pixel / out_width) * width +
+                              std::size_t{2} * (pixel % out_width);
     std::size_t best = first;
     const std::size_t others[3] = {first + 1, first + width, first + width + 1};
     for (const std::size_t other : others) {
@@ -65,24 +71,28 @@ __global__ void __launch_bounds__(block_threads)
     });
 }
 __global__ void __launch_bounds__(block_threads)
-    average_pool_back_kernel(std::size_t plane, const float* __restrict__ delta,
+    average_pool_back_kernel(unsigned plane, const float* __restrict__ delta,
                              float* __restrict__ delta_in, std::size_t count) {
-    for_elements(
-        count, [&](std::size_t i) { delta_in[i] += delta[i / plane] / static_cast<float>(plane); });
+    for_elements(count, [&](std::size_t i) {
+        delta_in[i] += delta[static_cast<unsigned>(i) / plane] / static_cast<float>(plane);
+    });
 }
 
 constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 __device__ std::size_t shortcut_place(const LayerShape& shape, const PlaneShape& there,
                                       std::size_t i) {
-    const std::size_t plane = plane_of(shape.out);
-    const auto width = static_cast<std::size_t>(shape.out.width);
-    const auto stride = static_cast<std::size_t>(shape.stride);
-    const std::size_t sample = i / size_of(shape.out);
-    const std::size_t channel = i / plane % static_cast<std::size_t>(shape.out.channels);
-    if (channel >= static_cast<std::size_t>(there.channels)) return nowhere;
-    return sample * size_of(there) + channel * plane_of(there) +
-           i % plane / width * stride * static_cast<std::size_t>(there.width) +
-           i % plane % width * stride;
+    if (shape.out.channels == there.channels && shape.stride == 1) return i;
+    const auto plane = static_cast<unsigned>(plane_of(shape.out));
+    const auto width = static_cast<unsigned>(shape.out.width);
+    const auto channels = static_cast<unsigned>(shape.out.channels);
+    const auto stride = static_cast<unsigned>(shape.stride);
+    const unsigned image = static_cast<unsigned>(i) / plane;
+    const unsigned pixel = static_cast<unsigned>(i) % plane;
+    const unsigned channel = image % channels;
+    if (channel >= static_cast<unsigned>(there.channels)) return nowhere;
+    return image / channels * size_of(there) + channel * plane_of(there) +
+           pixel / width * stride * static_cast<std::size_t>(there.width) +
+           pixel % width * stride;
 }
 __global__ void __launch_bounds__(block_threads)
     add_kernel(LayerShape shape, PlaneShape there, const float* __restrict__ in,
@@ -159,6 +169,7 @@ cudaError_t launch_rectify_back(const float* in, const float* delta, float* delt
 cudaError_t launch_max_pool(const LayerShape& shape, const float* in, float* out,
                             cudaStream_t stream) {
     const std::size_t count = outputs_of(shape);
+    if (count > places_max) return cudaErrorInvalidValue;
     const unsigned blocks = blocks_for(count, 4);
     if (count > 0) max_pool_kernel<<<blocks, block_threads, 0, stream>>>(shape, in, out, count);
     return cudaGetLastError();
@@ -166,6 +177,7 @@ cudaError_t launch_max_pool(const LayerShape& shape, const float* in, float* out
 cudaError_t launch_max_pool_back(const LayerShape& shape, const float* in, const float* delta,
                                  float* delta_in, cudaStream_t stream) {
     const std::size_t count = outputs_of(shape);
+    if (count > places_max) return cudaErrorInvalidValue;
     const unsigned blocks = blocks_for(count, 4);
     if (count > 0) {
         max_pool_back_kernel<<<blocks, block_threads, 0, stream>>>(shape, in, delta, delta_in,
@@ -186,10 +198,11 @@ cudaError_t launch_average_pool_back(const LayerShape& shape, const float* delta
                                      cudaStream_t stream) {
     const std::size_t plane = plane_of(shape.in);
     const std::size_t count = outputs_of(shape) * plane;
+    if (count > places_max) return cudaErrorInvalidValue;
     const unsigned blocks = blocks_for(count, 4);
     if (count > 0) {
-        average_pool_back_kernel<<<blocks, block_threads, 0, stream>>>(plane, delta, delta_in,
-                                                                       count);
+        average_pool_back_kernel<<<blocks, block_threads, 0, stream>>>(
+            static_cast<unsigned>(plane), delta, delta_in, count);
     }
     return cudaGetLastError();
 }
@@ -197,6 +210,7 @@ cudaError_t launch_average_pool_back(const LayerShape& shape, const float* delta
 cudaError_t launch_add(const LayerShape& shape, const PlaneShape& there, const float* in,
                        const float* other, float* out, cudaStream_t stream) {
     const std::size_t count = outputs_of(shape);
+    if (count > places_max) return cudaErrorInvalidValue;
     const unsigned blocks = blocks_for(count, 4);
     if (count > 0) {
         add_kernel<<<blocks, block_threads, 0, stream>>>(shape, there, in, other, out, count);
@@ -206,6 +220,7 @@ cudaError_t launch_add(const LayerShape& shape, const PlaneShape& there, const f
 cudaError_t launch_add_back(const LayerShape& shape, const PlaneShape& there, const float* delta,
                             float* delta_in, float* delta_other, cudaStream_t stream) {
     const std::size_t count = outputs_of(shape);
+    if (count > places_max) return cudaErrorInvalidValue;
     const unsigned blocks = blocks_for(count, 4);
     if (count > 0) {
         add_back_kernel<<<blocks, block_threads, 0, stream>>>(shape, there, delta, delta_in,
