@@ -109,8 +109,5 @@ Number atomicAdd(Number* into, Number value) {
     return before;
 }
 inline std::uint32_t __float_as_uint(float value) { return std::bit_cast<std::uint32_t>(value); }
-// The product of two single numbers is exact in double; only the sum rounds, twice.
-inline float __fmaf_rn(float a, float b, float c) {
-    return static_cast<float>(static_cast<double>(a) * static_cast<double>(b) +
-                              static_cast<double>(c));
-}
+// Rounds once, as a device does: with a product in double precision the sum would round twice.
+inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }

@@ -1,0 +1,211 @@
+// codec_places_test.cpp — codecs' kernels where numbers lie at odd addresses, as a tensor within a
+// gradient may, for several ranks, and with scales of every size: the bits of the rules that the
+// CPU follows.
+#include <array>
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/cases.hpp"
+#include "kernels/cuda/fp16.hpp"
+#include "kernels/cuda/handles.hpp"
+#include "kernels/cuda/qsgd.hpp"
+#include "kernels/cuda/random_k.hpp"
+#include "kernels/element_rules.hpp"
+#include "kernels/half.hpp"
+
+using namespace ukemi::kernels;
+using namespace ukemi::kernels::cuda;
+
+namespace {
+
+constexpr DrawKey key{.low = 17, .high = 4};
+constexpr std::uint64_t step = 9;
+// Around whole tiles, and what is left of them.
+constexpr std::array<std::size_t, 7> placed_sizes{1, 6, 4095, 4096, 4100, 8192, 12'295};
+
+bool places_have_gpu() {
+    const std::string missing = gpu_missing();
+    if (!missing.empty()) WARN("skipped: no GPU answers: " << missing);
+    return missing.empty();
+}
+
+// Numbers on the device that begin `offset` numbers after an address that all can be read from.
+// What lies before and behind them is `around`, and has to stay.
+template <class Number>
+class Placed {
+public:
+    Placed(const std::vector<Number>& values, std::size_t offset, Number around)
+        : offset_(offset), around_(around), buffer_(with_edges(values, offset, around)) {}
+    Number* data() const { return buffer_.data() + offset_; }
+    std::vector<Number> read() const {
+        const std::vector<Number> all = buffer_.read();
+        const auto end = all.end() - edge;
+        for (std::size_t i = 0; i < offset_; ++i) CHECK(all[i] == around_);
+        for (auto at = end; at != all.end(); ++at) CHECK(*at == around_);
+        return {all.begin() + static_cast<std::ptrdiff_t>(offset_), end};
+    }
+
+private:
+    static constexpr std::ptrdiff_t edge = 5;
+    static std::vector<Number> with_edges(const std::vector<Number>& values, std::size_t offset,
+                                          Number around) {
+        std::vector<Number> all(offset, around);
+        all.insert(all.end(), values.begin(), values.end());
+        all.insert(all.end(), edge, around);
+        return all;
+    }
+    std::size_t offset_;
+    Number around_;
+    Buffer<Number> buffer_;
+};
+
+std::vector<std::int8_t> quantised_by_rule(const std::vector<float>& values, float scale,
+                                           std::int32_t levels) {
+    std::vector<std::int8_t> expected(values.size());
+    for_each_draw(key, step, values.size(), [&](std::size_t i, std::uint32_t word) {
+        expected[i] =
+            static_cast<std::int8_t>(quantised(values[i], scale, levels, uniform_of(word)));
+    });
+    return expected;
+}
+
+void check_halves(std::size_t count, std::size_t offset, std::size_t other) {
+    const Stream stream = make_stream();
+    const std::vector<float> values = made_gradient("halves", count);
+    const Placed<float> from(values, offset, -7);
+    const Placed<std::uint16_t> halves(std::vector<std::uint16_t>(count), other, 77);
+    const Placed<float> back(std::vector<float>(count), offset, -7);
+    check(launch_to_half(from.data(), count, halves.data(), stream.get()));
+    check(launch_from_half(halves.data(), count, 3, back.data(), stream.get()));
+    check(cudaStreamSynchronize(stream.get()));
+    std::vector<float> expected;
+    for (const float value : values) expected.push_back(from_half(to_half(value)) / 3);
+    CHECK(difference_of_bits("values", back.read(), expected) == "");
+    halves.read();
+}
+
+void check_levels(std::size_t count, std::size_t offset, std::size_t other) {
+    const Stream stream = make_stream();
+    const std::vector<float> values = made_gradient("levels", count);
+    const Buffer<float> scale(std::vector<float>{0.25F});
+    const Placed<float> from(values, offset, -7);
+    const Placed<std::int8_t> levels(std::vector<std::int8_t>(count), other, 77);
+    check(launch_quantise(from.data(), count, scale.data(), 64, key, step, levels.data(),
+                          stream.get()));
+    check(cudaStreamSynchronize(stream.get()));
+    CHECK(levels.read() == quantised_by_rule(values, 0.25F, 64));
+}
+
+void check_mean(std::size_t count, std::size_t ranks, std::size_t offset, std::size_t other) {
+    const Stream stream = make_stream();
+    std::vector<std::int8_t> levels(ranks * count);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+        levels[i] = static_cast<std::int8_t>(static_cast<int>(i * 37 % 255) - 127);
+    }
+    std::vector<float> scales;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        scales.push_back(0.3F + static_cast<float>(rank));
+    }
+    const Placed<std::int8_t> from(levels, other, 77);
+    const Buffer<float> device_scales(scales);
+    const Placed<float> mean(std::vector<float>(count), offset, -7);
+    check(launch_mean_of_levels(from.data(), device_scales.data(), ranks, count, 127, mean.data(),
+                                stream.get()));
+    check(cudaStreamSynchronize(stream.get()));
+    std::vector<float> expected(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            const float unit = scales[rank] / 127.0F / static_cast<float>(ranks);
+            expected[i] += unit * static_cast<float>(levels[rank * count + i]);
+        }
+    }
+    CHECK(difference_of_bits("mean", mean.read(), expected) == "");
+}
+
+void check_random_k(std::size_t count, std::size_t kept, std::size_t offset) {
+    const Stream stream = make_stream();
+    const std::vector<float> values = made_gradient("random_k", count);
+    const RandomKPlaces places{.elements = count, .kept = kept, .key = key, .step = step};
+    const Placed<float> from(values, offset, -7);
+    const Placed<float> own(std::vector<float>(kept), offset, -7);
+    const Placed<float> mean(std::vector<float>(count, 5.0F), offset, -7);
+    check(launch_random_k_gather(places, true, from.data(), own.data(), stream.get()));
+    check(launch_random_k_spread(places, own.data(), 3, mean.data(), stream.get()));
+    check(cudaStreamSynchronize(stream.get()));
+    std::vector<float> gathered(kept);
+    std::vector<float> expected(count, 0.0F);
+    for_each_draw(key, step, kept, [&](std::size_t k, std::uint32_t word) {
+        const auto [begin, end] =
+            stratum_of(static_cast<std::int64_t>(k), static_cast<std::int64_t>(kept),
+                       static_cast<std::int64_t>(count));
+        const auto place = static_cast<std::size_t>(pick_of(word, begin, end - begin));
+        gathered[k] = static_cast<float>(end - begin) * values[place];
+        expected[place] = gathered[k] / 3;
+    });
+    CHECK(difference_of_bits("kept", own.read(), gathered) == "");
+    CHECK(difference_of_bits("mean", mean.read(), expected) == "");
+}
+
+}  // namespace
+
+TEST_CASE("cuda: codecs take numbers at any address", "[gpu]") {
+    if (!places_have_gpu()) return;
+    for (const std::size_t count : placed_sizes) {
+        for (const std::size_t offset : {0, 1, 2, 4}) {
+            for (const std::size_t other : {0, 1, 4}) {
+                CAPTURE(count, offset, other);
+                check_halves(count, offset, other);
+                check_levels(count, offset, other);
+                for (const std::size_t ranks : {1, 3}) check_mean(count, ranks, offset, other);
+            }
+            // A stratum longer than a tile, strata across tiles, of one or two elements, of one.
+            for (const std::size_t kept :
+                 {std::size_t{1}, (count + 99) / 100, (2 * count + 2) / 3, count}) {
+                CAPTURE(count, offset, kept);
+                check_random_k(count, kept, offset);
+            }
+        }
+    }
+}
+
+TEST_CASE("cuda: levels have the CPU's bits for scales and values of any size", "[gpu]") {
+    if (!places_have_gpu()) return;
+    const Stream stream = make_stream();
+    constexpr std::size_t count = 8192;
+    std::vector<float> scales{0,
+                              -1,
+                              std::numeric_limits<float>::infinity(),
+                              std::numeric_limits<float>::quiet_NaN(),
+                              std::numeric_limits<float>::max(),
+                              std::numeric_limits<float>::denorm_min()};
+    for (int exponent = -140; exponent < 128; exponent += 5) {
+        scales.push_back(std::ldexp(1.37F, exponent));
+    }
+    for (const float exact : {0x1p-58F, 0x1p100F, 1.0F}) {
+        scales.push_back(exact);
+        scales.push_back(std::nextafter(exact, 0.0F));
+        scales.push_back(std::nextafter(exact, 2 * exact));
+    }
+    for (const float scale : scales) {
+        // Half of them near the scale, the others with any bits.
+        std::vector<float> values(count);
+        for_each_draw(key, 1, count, [&](std::size_t i, std::uint32_t word) {
+            values[i] =
+                i % 2 == 0 ? std::bit_cast<float>(word) : scale * (uniform_of(word) * 2.1F - 1.05F);
+        });
+        const Buffer<float> from(values);
+        const Buffer<float> device_scale(std::vector<float>{scale});
+        const Buffer<std::int8_t> levels(count);
+        for (const std::int32_t most : {1, 64, 127}) {
+            CAPTURE(scale, most);
+            check(launch_quantise(from.data(), count, device_scale.data(), most, key, step,
+                                  levels.data(), stream.get()));
+            check(cudaStreamSynchronize(stream.get()));
+            CHECK(levels.read() == quantised_by_rule(values, scale, most));
+        }
+    }
+}
