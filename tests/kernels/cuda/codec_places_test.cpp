@@ -7,11 +7,14 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kernels/codecs/power_sgd.hpp"
 #include "kernels/cuda/cases.hpp"
 #include "kernels/cuda/fp16.hpp"
 #include "kernels/cuda/handles.hpp"
+#include "kernels/cuda/power_sgd.hpp"
 #include "kernels/cuda/qsgd.hpp"
 #include "kernels/cuda/random_k.hpp"
 #include "kernels/element_rules.hpp"
@@ -150,6 +153,47 @@ void check_random_k(std::size_t count, std::size_t kept, std::size_t offset) {
     CHECK(difference_of_bits("mean", mean.read(), expected) == "");
 }
 
+void check_products(const MatrixSize& size, std::size_t offset) {
+    const Stream stream = make_stream();
+    const std::size_t rank = size.rank;
+    const std::vector<float> matrix = made_gradient("matrix", size.rows * size.columns);
+    const std::vector<float> right = made_gradient("right", size.columns * rank);
+    std::vector<float> left(size.rows * rank);
+    const Placed<float> device_matrix(matrix, offset, -7);
+    const Placed<float> device_right(right, offset, -7);
+    const Placed<float> device_left(left, offset, -7);
+    const Placed<float> workspace(std::vector<float>(power_sgd_workspace(size)), offset, -7);
+    check(launch_times(size, device_matrix.data(), device_right.data(), device_left.data(),
+                       stream.get()));
+    check(cudaStreamSynchronize(stream.get()));
+    times(matrix, right, size.columns, rank, left);
+    CHECK(difference_beyond("P", device_left.read(), left, 1e-4) == "");
+    std::vector<float> other(right.size());
+    const Placed<float> left_as_there(left, offset, -7);
+    check(launch_transposed_times(size, device_matrix.data(), left_as_there.data(),
+                                  workspace.data(), device_right.data(), stream.get()));
+    check(cudaStreamSynchronize(stream.get()));
+    transposed_times(matrix, left, size.columns, rank, other);
+    CHECK(difference_beyond("Q", device_right.read(), other, 1e-4) == "");
+    workspace.read();
+    const Placed<float> right_as_there(other, offset, -7);
+    check(launch_outer(size, left_as_there.data(), right_as_there.data(), device_matrix.data(),
+                       stream.get()));
+    check(cudaStreamSynchronize(stream.get()));
+    std::vector<float> mean(matrix.size());
+    outer(left, other, rank, mean);
+    CHECK(difference_of_bits("mean", device_matrix.read(), mean) == "");
+}
+
+void check_orthonormal(std::vector<float> columns, std::size_t rank, std::size_t offset) {
+    const Stream stream = make_stream();
+    const Placed<float> placed(columns, offset, -7);
+    check(launch_orthonormalise(columns.size() / rank, rank, placed.data(), stream.get()));
+    check(cudaStreamSynchronize(stream.get()));
+    orthonormalise(columns, rank);
+    CHECK(difference_beyond("columns", placed.read(), columns, 1e-4) == "");
+}
+
 }  // namespace
 
 TEST_CASE("cuda: codecs take numbers at any address", "[gpu]") {
@@ -169,6 +213,45 @@ TEST_CASE("cuda: codecs take numbers at any address", "[gpu]") {
                 check_random_k(count, kept, offset);
             }
         }
+    }
+}
+
+TEST_CASE("cuda: products of every rank, at any address", "[gpu]") {
+    if (!places_have_gpu()) return;
+    for (std::size_t rank = 1; rank <= power_sgd_rank_max; ++rank) {
+        for (const std::size_t offset : {0, 1, 4}) {
+            // One column; whole reads of a warp and one more; rows of one part, and of several.
+            for (const auto& [rows, columns] : std::vector<std::pair<std::size_t, std::size_t>>{
+                     {9, 1}, {1, 9}, {33, 128}, {31, 260}, {300, 257}, {261, 1028}}) {
+                CAPTURE(rank, offset, rows, columns);
+                check_products({.rows = rows, .columns = columns, .rank = rank}, offset);
+            }
+        }
+    }
+    CHECK(launch_orthonormalise(8, power_sgd_rank_max + 1, nullptr, nullptr) ==
+          cudaErrorInvalidValue);
+}
+
+TEST_CASE("cuda: columns of every rank become orthonormal, however long", "[gpu]") {
+    if (!places_have_gpu()) return;
+    for (std::size_t rank = 1; rank <= power_sgd_rank_max; ++rank) {
+        // What registers hold ends at 64 ÷ rank rows of 512 threads.
+        const std::size_t held = 64 / rank * 512;
+        for (const std::size_t rows :
+             {rank, std::size_t{700}, held - 1, held, held + 1, 3 * held}) {
+            for (const std::size_t offset : {0, 1}) {
+                CAPTURE(rank, offset, rows);
+                std::vector<float> columns = made_gradient("columns", rows * rank);
+                check_orthonormal(columns, rank, offset);
+                // The last column depends on the first: it becomes zero, and so do columns of
+                // zeros.
+                for (std::size_t row = 0; row < rows; ++row) {
+                    columns[row * rank + rank - 1] = 2 * columns[row * rank];
+                }
+                check_orthonormal(columns, rank, offset);
+            }
+        }
+        check_orthonormal(std::vector<float>(700 * rank, 0.0F), rank, 0);
     }
 }
 

@@ -69,6 +69,7 @@ Value from_lane(Value value, unsigned other) {
 }  // namespace ukemi::on_host
 
 inline void __syncthreads() { ukemi::on_host::meet_block(); }
+inline void __syncwarp() { ukemi::on_host::meet_warp(); }
 template <class Value>
 Value __shfl_down_sync(unsigned, Value value, unsigned away) {
     const unsigned own = ukemi::on_host::lane();
