@@ -1,14 +1,17 @@
 #!/bin/sh
 # Checks and measures ukemi's CUDA side on a machine that has a GPU driver: kernels, gradients of all
-# models, learners on one GPU, NCCL groups that change, `ukemi train` with two workers on one GPU, and
-# `ukemi calibrate`. `./dev cuda --bundle` puts it beside the
+# models, learners on one GPU, NCCL groups that change, `ukemi train` with two workers on one GPU and
+# with four that a recorded market takes away, `ukemi calibrate` twice, and `ukemi predict` of six
+# steps that neither measured. `./dev cuda --bundle` puts it beside the
 # programs, the libraries that they need and a slice of data. cuBLAS, NCCL and compute-sanitizer are
 # used where this machine has them (a toolkit, or a Python package that brings them): without cuBLAS
 # our own products are used, without the others their parts are left out. It takes less than ten
-# minutes: the limits up to the last measurement add up to less, and compute-sanitizer, which comes
-# after them, has what they leave. All output is in out/; a short table comes last, with a line for
-# everything that was left out. Exit 1 if anything did not match; else 2 if something ran out of
-# time or had none left; else 77 if no GPU answers.
+# minutes (UKEMI_BUNDLE_SECONDS): compute-sanitizer comes last and has what the others leave.
+# UKEMI_BUNDLE_ONLY="tests live" makes only the steps that it names, as the table names them; with
+# UKEMI_BUNDLE_IMAGES, a folder of all Fashion-MNIST's four files, ResNet-20 is trained on them for
+# UKEMI_BUNDLE_TRAIN (60) seconds a way. All output is in out/; a short table comes last, with a
+# line for everything that was left out. Exit 1 if anything did not match; else 2 if something ran
+# out of time or had none left; else 77 if no GPU answers.
 cd "$(dirname "$0")" || exit 1
 rm -rf out
 mkdir out
@@ -75,6 +78,12 @@ step() {
     begun=$(date +%s)
     left=$((begun_all + seconds_all - begun))
     [ "$limit" -le "$left" ] || limit=$left
+    if [ -n "${UKEMI_BUNDLE_ONLY:-}" ]; then
+        case " $UKEMI_BUNDLE_ONLY " in
+            *" $name "*) ;;
+            *) outcome=not_asked; return ;;
+        esac
+    fi
     if [ "$limit" -lt 5 ]; then
         note "$name" 'left out: no time left'
         unfinished=yes
@@ -134,7 +143,7 @@ fi
 # driver allows.
 device=$(sed -n '2s/,.*//p' out/gpu.csv 2>/dev/null | tr -cs 'A-Za-z0-9\n' '-' | sed 's/-*$//')
 [ -n "$device" ] || device=$([ -n "$no_gpu" ] && echo no-gpu || echo unnamed-gpu)
-kept=$(date -u +%Y-%m-%d)-$device
+kept=$(date -u +%Y-%m-%d-%H%M)-$device
 {
     echo "date: $(date -u '+%Y-%m-%d %H:%M:%S') UTC"
     echo "device: $device${no_gpu:+ ($no_gpu)}"
@@ -158,12 +167,13 @@ step tests 90 test_cuda
 # Word splitting is wanted. 5,000,003: no multiple of anything, about the size of the L2 cache.
 # shellcheck disable=SC2086
 step kernels-small 30 bench_cuda --elements 5000003 --repetitions 7 $data
-step kernels-large 50 bench_cuda --elements 67108864 --repetitions 15
+step kernels-large 90 bench_cuda --elements 67108864 --repetitions 15
 # shellcheck disable=SC2086
-step learners-lenet5 60 bench_learners --model lenet5 --seconds 0.7 --out out/lenet5 $data
+step learners-lenet5 60 bench_learners --model lenet5 --seconds 0.7 --learners 12 \
+    --out out/lenet5 $data
 # shellcheck disable=SC2086
-step learners-resnet20 60 bench_learners --model resnet20 --seconds 0.7 --out out/resnet20 \
-    --parts sweep,predictions $data
+step learners-resnet20 60 bench_learners --model resnet20 --seconds 0.7 --learners 12 \
+    --out out/resnet20 --parts sweep,predictions $data
 if [ ! -e bench_nccl_resize ]; then
     note nccl-resize "left out: built without NCCL" ''
 elif [ $start = direct ]; then
@@ -211,22 +221,50 @@ if [ $start = direct ]; then
         failed) note train-losses 'skipped (a run failed)' '' ;;
     esac
     # The GPU's copies, codecs and monitors, and a step's and a resize's parts: a profile for scenarios.
-    step calibrate 60 ukemi calibrate two_worlds.json --workers 2 --backend cuda --only-plan \
-        --repeat 1 --stretches 3 --steps 30 --out out/box.json
+    step profile 75 ukemi calibrate two_worlds.json --workers 2 --backend cuda --only-plan \
+        --repeat 1 --stretches 3 --steps 30 --out out/profile.json
+    # Steps of LeNet-5 on images, twice, then some that neither has measured, and a group from which
+    # a recorded market takes workers: 11,400 s of it in 19.
+    if [ -n "$data" ]; then
+        set -- two_worlds.json --backend cuda --set '/training/model={"kind": "lenet5"}' \
+            --set '/training/data={"kind": "idx", "images": "data/images-idx3-ubyte", "labels": "data/labels-idx1-ubyte"}' \
+            --set /training/learning_rate=0.002
+        step calibrate 60 ukemi calibrate "$@" --workers 2 --no-machine --repeat 2 --stretches 3 \
+            --steps 50 --out out/box.json
+        step calibrate-again 60 ukemi calibrate "$@" --workers 2 --no-machine --repeat 2 \
+            --stretches 3 --steps 50 --out out/again.json --compare out/box.json
+        step predict 60 ukemi predict "$@" --workers 2 --costs out/box.json --out out/predict \
+            --most 6 --repeat 3 --seconds 1
+        step train-taken 60 ukemi train "$@" --workers 4 --set /cluster/count_max=4 \
+            --set /job/samples=2000000 --set /market/after_last_row=repeat \
+            --revocations market.csv --time-scale 600 --out out/train-taken
+        if [ -e out/train-taken/runs ]; then
+            step replay-log 20 ukemi replay-log out/train-taken/runs/*/decisions.jsonl
+        fi
+    fi
 else  # workers are started as the program itself, which here is the loader
     note 'train, calibrate' "left out: this machine's C library is too old" ''
 fi
 # The CPU tests what the GPU has learned: apart, so that it costs no other measurement.
 # shellcheck disable=SC2086
-step accuracy-resnet20 40 bench_learners --model resnet20 --out out/resnet20 --parts accuracy $data
+step accuracy-resnet20 60 bench_learners --model resnet20 --out out/resnet20 --parts accuracy $data
+images=${UKEMI_BUNDLE_IMAGES:-}
+if [ -n "$images" ]; then
+    train_s=${UKEMI_BUNDLE_TRAIN:-60}
+    step trained-resnet20 $((train_s * 3 + 60)) bench_learners --model resnet20 \
+        --out out/resnet20 --parts trained --train-seconds "$train_s" \
+        --images "$images/train-images-idx3-ubyte" --labels "$images/train-labels-idx1-ubyte" \
+        --test-images "$images/t10k-images-idx3-ubyte" --test-labels "$images/t10k-labels-idx1-ubyte"
+fi
 # Every kernel once, at a size that is no multiple of anything; then the gradients of all models.
 sanitized memcheck 60 memcheck bench_cuda --elements 100003 --repetitions 1
 sanitized racecheck 60 racecheck bench_cuda --elements 100003 --repetitions 1
 sanitized memcheck-models 60 memcheck test_cuda 'device*'
-sanitized racecheck-models 60 racecheck test_cuda 'device network*'
+sanitized racecheck-models 150 racecheck test_cuda 'device network*'
 
 for name in tests kernels-small kernels-large learners-lenet5 learners-resnet20 nccl-resize \
-    live train-cpu train-cuda calibrate accuracy-resnet20 memcheck racecheck memcheck-models racecheck-models; do
+    live train-cpu train-cuda profile calibrate calibrate-again predict train-taken replay-log \
+    accuracy-resnet20 trained-resnet20 memcheck racecheck memcheck-models racecheck-models; do
     if [ -f "out/$name.txt" ]; then echo "== $name"; tail -n 60 "out/$name.txt"; fi
 done
 echo "== in short"
@@ -251,6 +289,7 @@ for model in lenet5 resnet20; do
         grep -E '^(averaging|S-SGD|one learner)' | sed "s/^/$model: /"
 done
 [ ! -f out/nccl-resize.txt ] || tail -n +3 out/nccl-resize.txt
+tail -n 4 out/predict.txt out/calibrate-again.txt out/trained-resnet20.txt 2>/dev/null
 if [ -n "$failed" ]; then
     echo "NOT everything matches: see above and out/"
     exit 1

@@ -52,6 +52,9 @@ struct Options {
     int learners_most = 8;
     double seconds = 1;  // of one measurement, about
     std::vector<std::string> parts{"sweep", "predictions", "accuracy"};
+    std::string test_images;  // of the part "trained"
+    std::string test_labels;
+    double train_seconds = 60;
     std::filesystem::path out = "results/learners_bench";
 };
 
@@ -110,8 +113,9 @@ struct Rig {
     LearnerEngine engine;
 };
 
-LearnerDevice::Step step_of(double rate, float pull) {
-    return {{.momentum = 0.9F, .weight_decay = 0, .rate = static_cast<float>(rate)}, pull};
+LearnerDevice::Step step_of(double rate, float pull, float weight_decay = 0) {
+    return {{.momentum = 0.9F, .weight_decay = weight_decay, .rate = static_cast<float>(rate)},
+            pull};
 }
 
 // Of a clock: seconds in stretches, each about a third of the time there is, and what all threads
@@ -119,7 +123,14 @@ LearnerDevice::Step step_of(double rate, float pull) {
 struct ClockTimes {
     MeasuredTimes wall;
     double processor_s = 0;
+    double launching_s = 0;  // of the thread that starts tasks
 };
+
+double thread_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 ClockTimes clock_times(const Options& options, const DataSet& training, int learners,
                        std::int64_t batch, Mode mode = Mode::side_by_side) {
     Rig rig(options, training, {learners, learners}, batch, step_of(0.01, 0.1F), mode);
@@ -130,11 +141,13 @@ ClockTimes clock_times(const Options& options, const DataSet& training, int lear
     ClockTimes times;
     constexpr int stretches = 5;
     const std::clock_t begun = std::clock();
+    const double launching_from = thread_seconds();
     for (int stretch = 0; stretch < stretches; ++stretch) {
         times.wall.s.push_back(rig.engine.run(clocks).s / static_cast<double>(clocks));
     }
-    times.processor_s = static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC /
-                        static_cast<double>(stretches * clocks);
+    const auto all = static_cast<double>(stretches * clocks);
+    times.processor_s = static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC / all;
+    times.launching_s = (thread_seconds() - launching_from) / all;
     return times;
 }
 
@@ -143,8 +156,9 @@ void sweep(const Options& options, const DataSet& training, Mode mode) {
     const std::string_view name = mode == Mode::batched ? "batched"
                                   : options.cpu         ? "threads"
                                                         : "streams";
-    fmt::print("\n{}: learners, batch {} each\n{:>9}{:>12}{:>12}{:>9}{:>10}{:>18}\n", name, batch,
-               "learners", "clock us", "samples/s", "spread", "of one", "processor us each");
+    fmt::print("\n{}: learners, batch {} each\n{:>9}{:>12}{:>12}{:>9}{:>10}{:>18}{:>18}\n", name,
+               batch, "learners", "clock us", "samples/s", "spread", "of one", "processor us each",
+               "launching us each");
     double most = 0;
     double one = 0;
     for (int learners = 1; learners <= options.learners_most; ++learners) {
@@ -153,9 +167,9 @@ void sweep(const Options& options, const DataSet& training, Mode mode) {
         const double rate = static_cast<double>(learners * batch) / times.median();
         if (learners == 1) one = rate;
         most = std::max(most, rate);
-        fmt::print("{:>9}{:>12.1f}{:>12.0f}{:>7.1f} %{:>9.2f}x{:>18.1f}\n", learners,
+        fmt::print("{:>9}{:>12.1f}{:>12.0f}{:>7.1f} %{:>9.2f}x{:>18.1f}{:>18.1f}\n", learners,
                    times.median() * 1e6, rate, 100 * times.spread(), rate / one,
-                   both.processor_s / learners * 1e6);
+                   both.processor_s / learners * 1e6, both.launching_s / learners * 1e6);
         std::fflush(stdout);
     }
     fmt::print("{}: at most {:.2f} times the throughput of one learner\n", name, most / one);
@@ -177,27 +191,29 @@ struct Combination {
     std::int64_t batch = 1;
 };
 
-// A line over batches for each measured number of learners; between two of them, the mean.
+// Lines between measured neighbours, first of batches, then of numbers of learners.
 class ClockLaw {
 public:
-    void add(int learners, const LineFit& fit) { lines_.emplace_back(learners, fit); }
+    void add(int learners, const std::vector<LinePoint>& by_batch) {
+        measured_.emplace_back(learners, by_batch);
+    }
     double clock_s(const Combination& wanted) const {
-        const auto batch = static_cast<double>(wanted.batch);
-        for (std::size_t i = 0; i < lines_.size(); ++i) {
-            const auto& [learners, line] = lines_[i];
-            if (learners == wanted.learners) return line.at(batch);
-            if (learners > wanted.learners) {
-                const auto& [fewer, below] = lines_.at(i - 1);
-                const double share = static_cast<double>(wanted.learners - fewer) /
-                                     static_cast<double>(learners - fewer);
-                return below.at(batch) + share * (line.at(batch) - below.at(batch));
-            }
+        std::vector<LinePoint> by_learners;
+        for (const auto& [learners, by_batch] : measured_) {
+            by_learners.push_back({static_cast<double>(learners),
+                                   between(by_batch, static_cast<double>(wanted.batch))});
         }
-        return 0;
+        return between(by_learners, static_cast<double>(wanted.learners));
     }
 
 private:
-    std::vector<std::pair<int, LineFit>> lines_;
+    static double between(const std::vector<LinePoint>& points, double at) {
+        const auto above = std::ranges::find_if(points.begin() + 1, points.end() - 1,
+                                                [&](const LinePoint& one) { return one.x >= at; });
+        const LinePoint& below = above[-1];
+        return below.y + (above->y - below.y) * (at - below.x) / (above->x - below.x);
+    }
+    std::vector<std::pair<int, std::vector<LinePoint>>> measured_;
 };
 
 void predict_then_run(const Options& options, const DataSet& training) {
@@ -208,11 +224,12 @@ void predict_then_run(const Options& options, const DataSet& training) {
             const MeasuredTimes times = clock_times(options, training, learners, batch).wall;
             points.push_back({static_cast<double>(batch), times.median()});
         }
-        const LineFit fit = fit_line(points);
-        fmt::print("{} learner{}: {:.1f} us + {:.3f} us a sample, off by {:.1f} % at most\n",
-                   learners, learners == 1 ? "" : "s", fit.fixed * 1e6, fit.per_unit * 1e6,
-                   100 * fit.off_most);
-        law.add(learners, fit);
+        fmt::print("{} learner{}:", learners, learners == 1 ? "" : "s");
+        for (const LinePoint& point : points) {
+            fmt::print(" batch {:.0f} {:.1f} us", point.x, point.y * 1e6);
+        }
+        fmt::print("\n");
+        law.add(learners, points);
     }
     const std::vector<Combination> wanted{{1, 16}, {1, 64}, {2, 16}, {2, 64},
                                           {3, 16}, {3, 64}, {4, 16}, {4, 64}};
@@ -237,6 +254,15 @@ void predict_then_run(const Options& options, const DataSet& training) {
     }
     fmt::print("{} of {} within 10 %\n", near, wanted.size());
 }
+
+struct Way {
+    const char* name;
+    int learners;
+    std::int64_t batch;
+    float pull;
+    float central_momentum;
+    double rate;
+};
 
 // A ResNet's test takes the CPU longer than its training a GPU: not more than these samples.
 std::int64_t tested_of(const Options& options, const DataSet& test) {
@@ -270,14 +296,6 @@ void accuracies(const Options& options, const DataSet& training, const DataSet& 
     constexpr int learners = 4;
     constexpr std::int64_t batch = 16;
     constexpr double rate = 0.01;
-    struct Way {
-        const char* name;
-        int learners;
-        std::int64_t batch;
-        float pull;
-        float central_momentum;
-        double rate;
-    };
     constexpr int seeds = 3;
     const std::int64_t tested = tested_of(options, test);
     fmt::print(
@@ -312,6 +330,77 @@ void accuracies(const Options& options, const DataSet& training, const DataSet& 
     }
 }
 
+// How a whole training went.
+struct Training {
+    double s = 0;  // of steps alone
+    EngineReport last;
+    double accuracy = 0;  // on all of the test's samples
+};
+Training train(const Options& options, const DataSet& training, const DataSet& test, const Way& way,
+               std::int64_t clocks) {
+    constexpr float weight_decay = 1e-4F;
+    struct Phase {
+        double until;  // of all clocks
+        double rate;   // of the first
+    };
+    Rig rig(options, training, {way.learners, way.learners}, way.batch,
+            step_of(way.rate, way.pull, weight_decay));
+    Training found;
+    std::int64_t done = 0;
+    for (const Phase& phase : {Phase{0.6, 1}, Phase{0.85, 0.1}, Phase{1, 0.01}}) {
+        const auto until = static_cast<std::int64_t>(phase.until * static_cast<double>(clocks));
+        if (until <= done) continue;
+        rig.engine.set_step(step_of(phase.rate * way.rate, way.pull, weight_decay),
+                            way.central_momentum);
+        found.last = rig.engine.run(until - done);
+        found.s += found.last.s;
+        done = until;
+    }
+    const auto weights = way.pull > 0 ? rig.device->central() : rig.device->weights(0);
+    found.accuracy = accuracy_of(rig, test, test.count, weights);
+    return found;
+}
+
+// S-SGD of so many samples as take the seconds that there are; averaging as many, and as long.
+void whole_trainings(const Options& options, const DataSet& training, const DataSet& test) {
+    constexpr int learners = 4;
+    constexpr std::int64_t batch = 16;
+    constexpr double rate = 0.1;
+    const Way s_sgd{"S-SGD, batch 64", 1, learners * batch, 0, 0, rate};
+    const Way averaging{"averaging, 4 learners of batch 16", learners, batch, 0.25F, 0, rate};
+    const auto clock_s = [&](const Way& way) {
+        Rig rig(options, training, {way.learners, way.learners}, way.batch,
+                step_of(way.rate, way.pull));
+        rig.engine.run(20);
+        return rig.engine.run(100).s / 100;
+    };
+    const double s_sgd_s = clock_s(s_sgd);
+    const double averaging_s = clock_s(averaging);
+    const auto clocks =
+        std::max<std::int64_t>(static_cast<std::int64_t>(options.train_seconds / s_sgd_s), 20);
+    const auto as_long = std::max<std::int64_t>(
+        static_cast<std::int64_t>(static_cast<double>(clocks) * s_sgd_s / averaging_s), 20);
+    fmt::print(
+        "\nwhole trainings, {} images, rate {} to a tenth at 60 and 85 %, test on {} others\n"
+        "{:<44}{:>9}{:>10}{:>9}{:>10}{:>10}\n",
+        training.count, rate, test.count, "", "epochs", "seconds", "loss", "training", "test");
+    struct Line {
+        Way way;
+        std::int64_t clocks;
+        const char* after;
+    };
+    for (const Line& line : {Line{s_sgd, clocks, ""}, Line{averaging, clocks, ", equal samples"},
+                             Line{averaging, as_long, ", equal time"}}) {
+        const Training made = train(options, training, test, line.way, line.clocks);
+        const std::int64_t samples = line.clocks * line.way.learners * line.way.batch;
+        fmt::print("{:<44}{:>9.1f}{:>10.1f}{:>9.4f}{:>10.4f}{:>10.4f}\n",
+                   fmt::format("{}{}", line.way.name, line.after),
+                   static_cast<double>(samples) / static_cast<double>(training.count), made.s,
+                   made.last.loss, made.last.accuracy, made.accuracy);
+        std::fflush(stdout);
+    }
+}
+
 // Of one data set, the first part and the rest.
 std::pair<DataSet, DataSet> split(const DataSet& whole) {
     const std::int64_t first = whole.count * 3 / 4;
@@ -328,7 +417,7 @@ std::pair<DataSet, DataSet> split(const DataSet& whole) {
     return {part(0, first), part(first, whole.count - first)};
 }
 
-constexpr std::array<std::string_view, 3> all_parts{"sweep", "predictions", "accuracy"};
+constexpr std::array<std::string_view, 4> all_parts{"sweep", "predictions", "accuracy", "trained"};
 
 bool wants(const Options& options, std::string_view part) {
     return std::ranges::find(options.parts, part) != options.parts.end();
@@ -377,13 +466,19 @@ bool read_options(std::span<char* const> given, Options& options) {
             options.data.labels = value;
         } else if (name == "--out") {
             options.out = value;
+        } else if (name == "--test-images") {
+            options.test_images = value;
+        } else if (name == "--test-labels") {
+            options.test_labels = value;
+        } else if (name == "--train-seconds") {
+            if (!read_number(value, options.train_seconds)) return false;
         } else if (name == "--learners") {
             if (!read_number(value, options.learners_most)) return false;
         } else if (name != "--seconds" || !read_number(value, options.seconds)) {
             return false;
         }
     }
-    return true;
+    return !wants(options, "trained") || !options.test_images.empty();
 }
 
 std::string device_missing() {
@@ -401,8 +496,9 @@ int main(int count, char** arguments) {
     if (!read_options(std::span(arguments, static_cast<std::size_t>(count)).subspan(1), options)) {
         fmt::print(stderr,
                    "usage: bench_learners [--device cpu|gpu] [--model KIND] [--learners N] "
-                   "[--seconds S] [--parts sweep,predictions,accuracy] "
-                   "[--images FILE --labels FILE | --digits FILE] [--out FOLDER]\n");
+                   "[--seconds S] [--parts sweep,predictions,accuracy,trained] "
+                   "[--images FILE --labels FILE | --digits FILE] [--out FOLDER] "
+                   "[--test-images FILE --test-labels FILE --train-seconds S]\n");
         return 2;
     }
     const std::string missing = device_missing();
@@ -422,6 +518,14 @@ int main(int count, char** arguments) {
         }
         if (wants(options, "predictions")) predict_then_run(options, training);
         if (wants(options, "accuracy")) accuracies(options, training, test);
+        if (wants(options, "trained")) {
+            DataSpec all = options.data;
+            all.samples = 0;
+            whole_trainings(
+                options, load_data(all),
+                load_data(
+                    {.kind = "idx", .images = options.test_images, .labels = options.test_labels}));
+        }
         return 0;
     } catch (const std::exception& error) {
         fmt::print(stderr, "bench_learners: {}\n", error.what());

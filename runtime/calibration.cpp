@@ -124,7 +124,7 @@ class Measurement {
 public:
     Measurement(const scenarios::Scenario& scenario, const CalibrationOptions& options,
                 scenarios::LiveCosts& costs, std::int64_t link_steps = 0)
-        : plan_(scenario.job.plan),
+        : plan_(hardly_learning(scenario.job.plan)),
           options_(options),
           costs_(costs),
           crew_(setup(scenario, link_steps)) {}
@@ -227,6 +227,13 @@ public:
     }
 
 private:
+    // What is measured does not depend on what is learned; and a rate that suits the scenario's own
+    // steps, for as long as it trains, may lead others, for longer, to no number.
+    static policies::Plan hardly_learning(policies::Plan plan) {
+        plan.learning_rate *= 1e-3;
+        return plan;
+    }
+
     CrewSetup setup(const scenarios::Scenario& scenario, std::int64_t link_steps) const {
         CrewSetup crew;
         crew.link_steps = link_steps;

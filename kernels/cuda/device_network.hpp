@@ -67,7 +67,7 @@ private:
     MatrixProducts products_;
     const float* input_ = nullptr;
     std::size_t bytes_ = 0;
-    std::vector<Buffer<float>> values_;  // of every node but the first
+    std::vector<Buffer<float>> values_;      // of every node but the first
     std::vector<std::size_t> delta_begins_;  // of every node, in one piece, cleared at once
     Buffer<float> deltas_;
     std::vector<Buffer<float>> statistics_;  // of every node; empty but for normalisations

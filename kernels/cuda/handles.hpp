@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <source_location>
 #include <span>
 #include <stdexcept>
@@ -33,8 +34,10 @@ inline void check(cudaError_t code, std::source_location where = std::source_loc
     if (code != cudaSuccess) throw CudaError(code, where);
 }
 
-// Why there is no GPU to use; empty if one answers.
+// Why there is no GPU to use; empty if one answers. To be asked before anything else is.
 inline std::string gpu_missing() {
+    // More learners than the usual eight queues would wait for each other.
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     int devices = 0;
     const cudaError_t code = cudaGetDeviceCount(&devices);
     if (code != cudaSuccess) return cudaGetErrorString(code);

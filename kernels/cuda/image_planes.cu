@@ -116,8 +116,7 @@ __device__ void for_channel(const LayerShape& shape, unsigned begin, unsigned en
     }
 }
 unsigned values_of_channel(const LayerShape& shape) {
-    return static_cast<unsigned>(shape.samples_each()) *
-           static_cast<unsigned>(plane_of(shape.out));
+    return static_cast<unsigned>(shape.samples_each()) * static_cast<unsigned>(plane_of(shape.out));
 }
 bool is_countable(std::size_t planes, const PlaneShape& shape) {
     return planes * plane_of(shape) <= points_max;

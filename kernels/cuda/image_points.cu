@@ -91,8 +91,7 @@ __device__ std::size_t shortcut_place(const LayerShape& shape, const PlaneShape&
     const unsigned channel = image % channels;
     if (channel >= static_cast<unsigned>(there.channels)) return nowhere;
     return image / channels * size_of(there) + channel * plane_of(there) +
-           pixel / width * stride * static_cast<std::size_t>(there.width) +
-           pixel % width * stride;
+           pixel / width * stride * static_cast<std::size_t>(there.width) + pixel % width * stride;
 }
 __global__ void __launch_bounds__(block_threads)
     add_kernel(LayerShape shape, PlaneShape there, const float* __restrict__ in,
@@ -201,8 +200,8 @@ cudaError_t launch_average_pool_back(const LayerShape& shape, const float* delta
     if (count > places_max) return cudaErrorInvalidValue;
     const unsigned blocks = blocks_for(count, 4);
     if (count > 0) {
-        average_pool_back_kernel<<<blocks, block_threads, 0, stream>>>(
-            static_cast<unsigned>(plane), delta, delta_in, count);
+        average_pool_back_kernel<<<blocks, block_threads, 0, stream>>>(static_cast<unsigned>(plane),
+                                                                       delta, delta_in, count);
     }
     return cudaGetLastError();
 }

@@ -182,6 +182,20 @@ TEST_CASE("ukemi train: results are no scenario, and no other command simulates 
     CHECK_FALSE(fs::exists(folder.path() / "again"));
 }
 
+TEST_CASE("ukemi calibrate: measures what a scenario's rate would lead to no number",
+          "[cli][live]") {
+    const ScratchFolder folder;
+    write_file(folder.path() / "s.json", scenario_text(1600));
+    // Weights that are a hundred times as large after each step.
+    const Ran ran = run_ukemi(
+        folder.path(), {"calibrate", "s.json", "--set", "/training/learning_rate=100", "--set",
+                        "/training/optimiser/weight_decay=1", "--out", "box.json", "--steps", "30",
+                        "--stretches", "1", "--repeat", "1", "--only-plan", "--no-machine"});
+    INFO(ran.err);
+    CHECK(ran.code == 0);
+    CHECK(fs::exists(folder.path() / "box.json"));
+}
+
 TEST_CASE("ukemi calibrate: what a killed one has left does not block the next", "[cli][live]") {
     const ScratchFolder folder;
     write_file(folder.path() / "s.json", scenario_text(1600));
