@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import torch
+import torch.distributed as dist
 from torch import nn
 from torch_rig import SCRIPT, Rig, plan_text
 
@@ -81,6 +82,24 @@ class Devices(unittest.TestCase):
         self.assertEqual(carrier_of(["cuda:0", "cuda:0"], True), "gloo")
         self.assertEqual(carrier_of(["cuda:0", "cpu"], True), "gloo")
         self.assertEqual(carrier_of(["cuda:0"], True), "gloo")
+
+    def test_two_workers_of_one_gpu_hand_gloo_what_is_there(self):
+        """DistributedDataParallel does, of its own: shapes, and running means before each step."""
+        link = SimpleNamespace(collectives=0, in_flight=0, watch=id, forget=id)
+        groups = [Group(link, 1, 1, rank, 2, 60.0, "cuda:0", b"s" * 32) for rank in range(2)]
+        addresses = [group.address() for group in groups]
+        threads = [threading.Thread(target=one.connect, args=(addresses,)) for one in groups]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for group in groups:
+            self.addCleanup(group.close)
+            self.assertEqual((group.carrier, group.on_host), ("gloo", True))
+            if not isinstance(group.process_group, dist.ProcessGroupGloo):  # since torch 2
+                found = [group.process_group._get_backend(torch.device(place)) for place in
+                         ("cpu", "cuda")]  # fmt: skip
+                self.assertIs(found[0], found[1])
 
 
 class Orders(unittest.TestCase):
@@ -302,7 +321,7 @@ class Codecs(ScriptTest):
                 step += 1
             weights = self.saved(rig, step)["model"]
             for name, value in alone.task.model.state_dict().items():
-                self.assertTrue(torch.equal(weights[name], value), (codec, name))
+                self.assertTrue(torch.equal(weights[name], value.cpu()), (codec, name))
             words, report = reports[-1]
             self.assertEqual({word["sent_bytes"] for word in words}, {sent}, codec)
             self.assertAlmostEqual(report["codec_error"], error, places=6, msg=codec)
@@ -336,7 +355,7 @@ class Codecs(ScriptTest):
             task.optimizer.step()
         weights = self.saved(rig, 4)["model"]
         for name, value in task.model.state_dict().items():
-            self.assertTrue(torch.allclose(weights[name], value, atol=1e-6), name)
+            self.assertTrue(torch.allclose(weights[name], value.cpu(), atol=1e-6), name)
 
     def test_what_they_remember_is_resized_undone_and_saved(self):
         rig = self.rig()
@@ -388,7 +407,7 @@ class Alone:
         task.optimizer.zero_grad(set_to_none=True)
         batch = task.batch(SampleOrder(1, 600).take(60 * step + 30 * rank, 30))
         task.loss(task.model, batch)[0].backward()
-        return flat_gradient(self.parameters)
+        return flat_gradient(self.parameters).cpu()
 
     def step(self, step, codec, level):
         """Bytes that a rank sent, and the share that did not arrive."""
@@ -404,7 +423,7 @@ class Alone:
             sent, error = self.exchange(step, codec, level, rows)
         at = 0
         for one in self.parameters:
-            one.grad = rows[0][at : at + one.numel()].view_as(one).clone()
+            one.grad = rows[0][at : at + one.numel()].view_as(one).clone().to(one.device)
             at += one.numel()
         self.task.optimizer.step()
         if (step + 1) % 10 == 0:

@@ -16,9 +16,14 @@ import time
 from ukemi.torch.messages import REPORT_REST, WORD, WORD_FIELDS, encode, take_frames
 from ukemi.torch.plan import Plan
 
+# On a GPU where there is one (UKEMI_DEVICE).
 SCRIPT = '''
 import torch
 from torch import nn
+
+import ukemi.torch
+
+DEVICE = ukemi.torch.device()
 
 
 def make():
@@ -26,6 +31,7 @@ def make():
     inputs = torch.randn(600, 16, generator=draw)
     wanted = (inputs @ torch.randn(16, 4, generator=draw)).argmax(1)
     model = nn.Sequential(nn.Linear(16, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 4))
+    model.to(DEVICE)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [1, 3], 0.5)
     return model, optimizer, torch.utils.data.TensorDataset(inputs, wanted), scheduler
@@ -33,6 +39,7 @@ def make():
 
 def loss(model, batch):
     inputs, wanted = batch
+    inputs, wanted = inputs.to(DEVICE), wanted.to(DEVICE)
     out = model(inputs)
     return nn.functional.cross_entropy(out, wanted), (out.argmax(1) == wanted).sum()
 '''

@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager
 from datetime import timedelta
 from ipaddress import ip_address
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.distributed as dist
@@ -69,7 +69,9 @@ def _sockets() -> Dict[int, str]:
     return found
 
 
-def _as_group(backend: Any, kind: str, place: str, store: Any, rank: int, size: int) -> Any:
+def _as_group(
+    backend: Any, kind: str, places: Sequence[str], store: Any, rank: int, size: int
+) -> Any:
     """Since torch 2 what connects ranks is a backend, which a group of torch's calls by place."""
     group_kind: Any = dist.ProcessGroup
     if isinstance(backend, group_kind):
@@ -78,9 +80,10 @@ def _as_group(backend: Any, kind: str, place: str, store: Any, rank: int, size: 
         group = group_kind(store, rank, size)
     except TypeError:  # before torch 2.5
         group = group_kind(store, rank, size, group_kind.Options(kind))
-    group._register_backend(
-        torch.device(place), getattr(group_kind.BackendType, kind.upper()), backend
-    )
+    for place in places:
+        group._register_backend(
+            torch.device(place), getattr(group_kind.BackendType, kind.upper()), backend
+        )
     return group
 
 
@@ -227,8 +230,9 @@ class Group:
             with self._meets(said[0][2]) as meeting:
                 self._meeting = meeting
                 gloo = dist.ProcessGroupGloo(self._meeting, self.rank, self.size, options)
+                # DistributedDataParallel sends shapes and running means from where the model is.
                 self.process_group = _as_group(
-                    gloo, "gloo", "cpu", self._meeting, self.rank, self.size
+                    gloo, "gloo", ("cpu", "cuda"), self._meeting, self.rank, self.size
                 )
                 self.gradients = self.process_group
                 if self.carrier == "nccl":
@@ -265,7 +269,7 @@ class Group:
             os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")  # nothing else is listened on
         store = dist.PrefixStore("nccl", self._meeting)
         self._nccl = dist.ProcessGroupNCCL(store, self.rank, self.size, settings)
-        self.gradients = _as_group(self._nccl, "nccl", "cuda", store, self.rank, self.size)
+        self.gradients = _as_group(self._nccl, "nccl", ("cuda",), store, self.rank, self.size)
         self.gradients.allreduce([torch.zeros(1, device=self._place)]).wait()
         self.on_host = False
 
