@@ -83,8 +83,8 @@ class Devices(unittest.TestCase):
         self.assertEqual(carrier_of(["cuda:0", "cpu"], True), "gloo")
         self.assertEqual(carrier_of(["cuda:0"], True), "gloo")
 
-    def test_two_workers_of_one_gpu_hand_gloo_what_is_there(self):
-        """DistributedDataParallel does, of its own: shapes, and running means before each step."""
+    def groups(self):
+        """One of two workers on one GPU, and the other's."""
         link = SimpleNamespace(collectives=0, in_flight=0, watch=id, forget=id)
         groups = [Group(link, 1, 1, rank, 2, 60.0, "cuda:0", b"s" * 32) for rank in range(2)]
         addresses = [group.address() for group in groups]
@@ -95,11 +95,28 @@ class Devices(unittest.TestCase):
             thread.join()
         for group in groups:
             self.addCleanup(group.close)
+        return groups
+
+    def test_two_workers_of_one_gpu_hand_gloo_what_is_there(self):
+        """DistributedDataParallel does, of its own: shapes, and running means before each step."""
+        for group in self.groups():
             self.assertEqual((group.carrier, group.on_host), ("gloo", True))
             if not isinstance(group.process_group, dist.ProcessGroupGloo):  # since torch 2
                 found = [group.process_group._get_backend(torch.device(place)) for place in
                          ("cpu", "cuda")]  # fmt: skip
                 self.assertIs(found[0], found[1])
+
+    def test_whoever_keeps_the_meeting_does_not_write_into_another_file(self):
+        """As NCCL's threads do, which say in it what went wrong."""
+        group = self.groups()[0]
+        others = [os.memfd_create("another") for _ in range(64)]
+        with self.assertRaises(OSError):
+            group._meeting.set("late", b"x")
+        with self.assertRaises(OSError):
+            group._meeting.get("late")
+        for other in others:
+            self.assertEqual(os.fstat(other).st_size, 0)
+            os.close(other)
 
 
 class Orders(unittest.TestCase):

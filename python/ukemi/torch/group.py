@@ -101,6 +101,10 @@ class _FileMeeting(dist.Store):  # type: ignore[misc]
         self._end = end
         self._is_over = is_over
 
+    def close(self) -> None:
+        """NCCL's own threads keep it, and may ask for it when the number is another file's."""
+        self._file = -1
+
     def _said(self) -> Dict[str, str]:
         lines = os.pread(self._file, _MEETING_BYTES_MAX, 0).split(b"\n")[:-1]
         return dict(json.loads(line) for line in lines)
@@ -251,7 +255,11 @@ class Group:
         end = time.monotonic() + self._deadline.total_seconds()
         if not self._host:
             with _opened(place) as file:
-                yield _FileMeeting(file, end, lambda: self._aborted)
+                meeting = _FileMeeting(file, end, lambda: self._aborted)
+                try:
+                    yield meeting
+                finally:
+                    meeting.close()
             return
         if self._at is None:
             host, _, port = place.partition(" ")
