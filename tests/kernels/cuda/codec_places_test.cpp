@@ -1,11 +1,14 @@
 // codec_places_test.cpp — codecs' kernels where numbers lie at odd addresses, as a tensor within a
 // gradient may, for several ranks, and with scales of every size: the bits of the rules that the
 // CPU follows.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +20,7 @@
 #include "kernels/cuda/power_sgd.hpp"
 #include "kernels/cuda/qsgd.hpp"
 #include "kernels/cuda/random_k.hpp"
+#include "kernels/cuda/top_k.hpp"
 #include "kernels/element_rules.hpp"
 #include "kernels/half.hpp"
 
@@ -194,6 +198,37 @@ void check_orthonormal(std::vector<float> columns, std::size_t rank, std::size_t
     CHECK(difference_beyond("columns", placed.read(), columns, 1e-4) == "");
 }
 
+std::uint32_t magnitude_of_bits(float value) {
+    return std::isnan(value) ? 0 : std::bit_cast<std::uint32_t>(std::abs(value));
+}
+
+void check_top_k(const std::vector<float>& values, std::size_t kept, std::size_t offset) {
+    const Stream stream = make_stream();
+    const Placed<float> from(values, offset, -7);
+    const Placed<std::uint32_t> workspace(
+        std::vector<std::uint32_t>(top_k_workspace(values.size())), offset, 77);
+    const Placed<std::int32_t> places(std::vector<std::int32_t>(kept), offset, -7);
+    const Placed<float> own(std::vector<float>(kept), offset, -7);
+    check(launch_top_k(from.data(), values.size(), kept, workspace.data(), places.data(),
+                       own.data(), stream.get()));
+    check(cudaStreamSynchronize(stream.get()));
+    workspace.read();
+    std::vector<std::int32_t> expected(values.size());
+    std::iota(expected.begin(), expected.end(), 0);
+    const auto bits = [&](std::int32_t place) {
+        return magnitude_of_bits(values[static_cast<std::size_t>(place)]);
+    };
+    std::ranges::stable_sort(expected, std::ranges::greater{}, bits);
+    expected.resize(kept);
+    std::ranges::sort(expected);
+    CHECK(places.read() == expected);
+    std::vector<float> expected_values;
+    for (const std::int32_t place : expected) {
+        expected_values.push_back(values[static_cast<std::size_t>(place)]);
+    }
+    CHECK(difference_of_bits("values", own.read(), expected_values) == "");
+}
+
 }  // namespace
 
 TEST_CASE("cuda: codecs take numbers at any address", "[gpu]") {
@@ -214,6 +249,53 @@ TEST_CASE("cuda: codecs take numbers at any address", "[gpu]") {
             }
         }
     }
+}
+
+TEST_CASE("cuda: the largest are found at any address, for any share", "[gpu]") {
+    if (!places_have_gpu()) return;
+    // Around the slots and values of a tile, and of a block of tiles; with a sample of one in two.
+    for (const std::size_t count : {1, 255, 257, 2047, 2049, 16'385, 40'000, 131'073}) {
+        std::vector<float> values = made_gradient("largest", count);
+        for (std::size_t i = 0; i < count; i += 501) {
+            values[i] = std::numeric_limits<float>::quiet_NaN();
+        }
+        if (count > 300) values[300] = -std::numeric_limits<float>::infinity();
+        for (const std::size_t offset : {0, 1}) {
+            for (const std::size_t kept :
+                 {std::size_t{1}, (count + 99) / 100, (count + 7) / 8, (count + 1) / 2, count}) {
+                CAPTURE(count, offset, kept);
+                check_top_k(values, kept, offset);
+            }
+        }
+    }
+}
+
+TEST_CASE("cuda: the largest are found where a sample misleads, and side by side", "[gpu]") {
+    if (!places_have_gpu()) return;
+    constexpr std::size_t count = 200'000;
+    const std::uint32_t stride = top_k_sample_stride(count);
+    REQUIRE(stride > 1);
+    REQUIRE(top_k_sample_place(top_k_samples - 1, stride) < count);
+    // As many are large as the sample is to show of them, all where it looks: fewer than are kept.
+    std::vector<float> misleading = made_gradient("misleading", count);
+    for (std::uint32_t sample = 0; sample < 1500; ++sample) {
+        misleading[top_k_sample_place(40 * sample, stride)] = 50 + static_cast<float>(sample % 7);
+    }
+    check_top_k(misleading, 2000, 0);
+    // All where it does not look.
+    std::vector<float> unseen(count, 0.0F);
+    for (std::uint32_t sample = 0; sample < 3000; ++sample) {
+        const std::size_t place = top_k_sample_place(20 * sample, stride);
+        unseen[place + 1 < count ? place + 1 : 0] = -3;
+        unseen[place] = 0;
+    }
+    check_top_k(unseen, 2000, 0);
+    // More in one tile than it has slots for, few in all others.
+    std::vector<float> dense = made_gradient("dense", count);
+    for (std::size_t i = 70'000; i < 71'900; ++i) dense[i] = 9 + static_cast<float>(i % 97);
+    for (const std::size_t kept : {1000, 1900, 2000}) check_top_k(dense, kept, 1);
+    check_top_k(std::vector<float>(count, -0.5F), 2000, 0);
+    check_top_k(std::vector<float>(count, 0.0F), 2000, 0);
 }
 
 TEST_CASE("cuda: products of every rank, at any address", "[gpu]") {

@@ -75,6 +75,15 @@ Value __shfl_down_sync(unsigned, Value value, unsigned away) {
     const unsigned own = ukemi::on_host::lane();
     return ukemi::on_host::from_lane(value, own + away < 32 ? own + away : own);
 }
+template <class Value>
+Value __shfl_up_sync(unsigned, Value value, unsigned away) {
+    const unsigned own = ukemi::on_host::lane();
+    return ukemi::on_host::from_lane(value, own >= away ? own - away : own);
+}
+template <class Value>
+Value __shfl_sync(unsigned, Value value, unsigned from) {
+    return ukemi::on_host::from_lane(value, from % 32);
+}
 inline unsigned __ballot_sync(unsigned, bool votes) {
     std::uint64_t* words = ukemi::on_host::words_of_warp();
     words[ukemi::on_host::lane()] = votes ? 1 : 0;
@@ -108,6 +117,12 @@ Number atomicAdd(Number* into, Number value) {
     const Number before = *into;
     *into += value;
     return before;
+}
+// Blocks run one after the other: what one has written, the next one sees.
+inline void __threadfence() {}
+template <class Number>
+Number __ldcg(const Number* from) {
+    return *from;
 }
 inline std::uint32_t __float_as_uint(float value) { return std::bit_cast<std::uint32_t>(value); }
 // Rounds once, as a device does: with a product in double precision the sum would round twice.
