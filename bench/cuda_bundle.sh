@@ -229,10 +229,10 @@ if [ $start = direct ]; then
         set -- two_worlds.json --backend cuda --set '/training/model={"kind": "lenet5"}' \
             --set '/training/data={"kind": "idx", "images": "data/images-idx3-ubyte", "labels": "data/labels-idx1-ubyte"}' \
             --set /training/learning_rate=0.002
-        step calibrate 60 ukemi calibrate "$@" --workers 2 --no-machine --repeat 2 --stretches 3 \
-            --steps 50 --out out/box.json
-        step calibrate-again 60 ukemi calibrate "$@" --workers 2 --no-machine --repeat 2 \
-            --stretches 3 --steps 50 --out out/again.json --compare out/box.json
+        step calibrate 90 ukemi calibrate "$@" --workers 2 --no-machine --repeat 1 --stretches 3 \
+            --steps 25 --out out/box.json
+        step calibrate-again 90 ukemi calibrate "$@" --workers 2 --no-machine --repeat 1 \
+            --stretches 3 --steps 25 --out out/again.json --compare out/box.json
         step predict 60 ukemi predict "$@" --workers 2 --costs out/box.json --out out/predict \
             --most 6 --repeat 3 --seconds 1
         step train-taken 60 ukemi train "$@" --workers 4 --set /cluster/count_max=4 \
@@ -260,7 +260,7 @@ fi
 sanitized memcheck 60 memcheck bench_cuda --elements 100003 --repetitions 1
 sanitized racecheck 60 racecheck bench_cuda --elements 100003 --repetitions 1
 sanitized memcheck-models 60 memcheck test_cuda 'device*'
-sanitized racecheck-models 150 racecheck test_cuda 'device network*'
+sanitized racecheck-models 150 racecheck test_cuda 'device network: replicas*'
 
 for name in tests kernels-small kernels-large learners-lenet5 learners-resnet20 nccl-resize \
     live train-cpu train-cuda profile calibrate calibrate-again predict train-taken replay-log \
