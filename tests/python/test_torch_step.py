@@ -18,7 +18,7 @@ from torch_rig import SCRIPT, Rig, plan_text
 from ukemi._core import Checkpoint, GradientExchange, InputError
 from ukemi.torch.codec import flat_gradient
 from ukemi.torch.gpus import carrier_of
-from ukemi.torch.group import Group, PeersFailed
+from ukemi.torch.group import Group, PeersFailed, _FileMeeting
 from ukemi.torch.replica import NoiseAverages, Replica, StateError, pack, unpack
 from ukemi.torch.script import SampleOrder, Task, load_script, peer_of
 from ukemi.torch.step import noise_of_replicas
@@ -106,6 +106,16 @@ class Devices(unittest.TestCase):
                          ("cpu", "cuda")]  # fmt: skip
                 self.assertIs(found[0], found[1])
 
+    def test_a_meeting_says_without_waiting_what_has_been_said(self):
+        """What NCCL's watchdog asks each second: torch's Store throws where a class has no answer."""
+        file = os.memfd_create("meeting")
+        self.addCleanup(os.close, file)
+        meeting = _FileMeeting(file, time.monotonic() + 60, lambda: False)
+        self.assertFalse(meeting.check(["one"]))
+        meeting.set("one", b"x")
+        self.assertTrue(meeting.check(["one"]))
+        self.assertFalse(meeting.check(["one", "two"]))
+
     def test_whoever_keeps_the_meeting_does_not_write_into_another_file(self):
         """As NCCL's threads do, which say in it what went wrong."""
         group = self.groups()[0]
@@ -114,6 +124,7 @@ class Devices(unittest.TestCase):
             group._meeting.set("late", b"x")
         with self.assertRaises(OSError):
             group._meeting.get("late")
+        self.assertFalse(group._meeting.check(["late"]))
         for other in others:
             self.assertEqual(os.fstat(other).st_size, 0)
             os.close(other)
