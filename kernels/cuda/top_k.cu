@@ -180,9 +180,7 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 // Four neighbours; zeros where there are none.
-template <bool aligned>
 __device__ float4 read_four(const float* values, std::size_t begin, std::size_t count) {
-    if (aligned && begin + 4 <= count) return *reinterpret_cast<const float4*>(values + begin);
     return make_float4(begin < count ? values[begin] : 0, begin + 1 < count ? values[begin + 1] : 0,
                        begin + 2 < count ? values[begin + 2] : 0,
                        begin + 3 < count ? values[begin + 3] : 0);
@@ -240,6 +238,7 @@ __global__ void __launch_bounds__(block_threads, 5)
     const std::uint32_t tile = blockIdx.x * warps + threadIdx.x / 32;
     if (tile < tiles) {
         const std::size_t begin = std::size_t{tile} * tile_values;
+        const bool whole = aligned && begin + tile_values <= count;
         float* slots = work.values + std::size_t{tile} * tile_slots;
         std::uint16_t* places = work.places + std::size_t{tile} * tile_slots;
         const unsigned lane = threadIdx.x % 32;
@@ -248,9 +247,15 @@ __global__ void __launch_bounds__(block_threads, 5)
         for (unsigned round = 0; round < tile_values / round_values; ++round) {
             const std::size_t first = begin + round * round_values + lane * 4;
             float4 fours[4];
+            if (whole) {
+                const auto* from = reinterpret_cast<const float4*>(values + first);
 #pragma unroll
-            for (unsigned part = 0; part < 4; ++part) {
-                fours[part] = read_four<aligned>(values, first + part * 128, count);
+                for (unsigned part = 0; part < 4; ++part) fours[part] = from[part * 32];
+            } else {
+#pragma unroll
+                for (unsigned part = 0; part < 4; ++part) {
+                    fours[part] = read_four(values, first + part * 128, count);
+                }
             }
             found = append(fours, bound, round, found, slots, places);
         }

@@ -294,6 +294,12 @@ TEST_CASE("cuda: the largest are found where a sample misleads, and side by side
     std::vector<float> dense = made_gradient("dense", count);
     for (std::size_t i = 70'000; i < 71'900; ++i) dense[i] = 9 + static_cast<float>(i % 97);
     for (const std::size_t kept : {1000, 1900, 2000}) check_top_k(dense, kept, 1);
+    // As many as there are slots, one less and one more.
+    for (const std::size_t large : {255, 256, 257}) {
+        std::vector<float> full(100'000, 0.0F);
+        std::fill_n(full.begin() + 4096, large, 9.0F);
+        check_top_k(full, large, 0);
+    }
     check_top_k(std::vector<float>(count, -0.5F), 2000, 0);
     check_top_k(std::vector<float>(count, 0.0F), 2000, 0);
 }
