@@ -241,6 +241,8 @@ if [ $start = direct ]; then
         if [ -e out/train-taken/runs ]; then
             step replay-log 20 ukemi replay-log out/train-taken/runs/*/decisions.jsonl
         fi
+    else
+        note 'calibrate, train-taken' 'left out: this bundle has no images' ''
     fi
 else  # workers are started as the program itself, which here is the loader
     note 'train, calibrate' "left out: this machine's C library is too old" ''

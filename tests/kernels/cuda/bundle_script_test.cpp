@@ -96,6 +96,22 @@ TEST_CASE("cuda bundle: losses that differ fail, those of a run that failed are 
     CHECK_THAT(line_of(failed.text, "train-losses"), Catch::Contains("matches"));
 }
 
+TEST_CASE("cuda bundle: with images two calibrations, predictions and a group that is taken",
+          "[cuda_bundle]") {
+    const Bundle bundle;
+    fs::create_directories(bundle.folder() / "data");
+    std::ofstream(bundle.folder() / "data/images-idx3-ubyte") << "x";
+    const Bundle::Ran ran = bundle.run("UKEMI_BUNDLE_ONLY='calibrate predict train-taken'");
+    CAPTURE(ran.text);
+    CHECK(ran.code == 0);
+    for (const char* name : {"calibrate", "predict", "train-taken"}) {
+        CHECK_THAT(line_of(ran.text, name), Catch::Contains("passed"));
+    }
+    for (const char* name : {"tests", "calibrate-again", "train-losses"}) {
+        CHECK(line_of(ran.text, name).empty());
+    }
+}
+
 TEST_CASE("cuda bundle: without time nothing fails, and the losses are skipped", "[cuda_bundle]") {
     const Bundle bundle;
     const Bundle::Ran ran = bundle.run("UKEMI_BUNDLE_SECONDS=0");
@@ -113,6 +129,7 @@ TEST_CASE("cuda bundle: without a GPU it says so, and nothing is called measured
     CAPTURE(ran.text);
     CHECK(ran.code == 77);
     CHECK_THAT(ran.text, Catch::Contains("no GPU answers here: why"));
-    CHECK_THAT(line_of(ran.text, "calibrate"), Catch::Contains("skipped: no GPU answers"));
+    CHECK_THAT(line_of(ran.text, "profile"), Catch::Contains("skipped: no GPU answers"));
+    CHECK_THAT(line_of(ran.text, "calibrate, train-taken"), Catch::Contains("has no images"));
     CHECK_THAT(ran.text, Catch::Contains("device: no-gpu (why)"));
 }
