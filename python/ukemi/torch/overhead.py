@@ -43,16 +43,24 @@ _WARM_UP = 0.2  # of a run's steps, which are not counted
 
 def _plain_rank(arguments: argparse.Namespace) -> None:
     """One rank of the loop that a script of one's own would have; prints when each step ended."""
+    import torch
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
+    from ukemi.torch.gpus import carrier_of
     from ukemi.torch.script import SampleOrder, Task, load_script
 
     rank, size, batch = arguments.rank, arguments.workers, arguments.batch
-    dist.init_process_group(
-        "gloo", init_method=f"file://{arguments.meeting}", rank=rank, world_size=size
-    )
     task = Task(load_script(arguments.script), 1)
+    is_on_gpu = next(task.model.parameters()).is_cuda
+    places = [
+        f"cuda:{of_rank % torch.cuda.device_count()}" if is_on_gpu else "cpu"
+        for of_rank in range(size)
+    ]
+    dist.init_process_group(
+        carrier_of(places, dist.is_nccl_available()),
+        init_method=f"file://{arguments.meeting}", rank=rank, world_size=size,
+    )  # fmt: skip
     order = SampleOrder(1, len(task.dataset))
     model = DistributedDataParallel(task.model, gradient_as_bucket_view=True)
     ends = []
@@ -85,7 +93,8 @@ def _plain(options: argparse.Namespace, folder: Path) -> float:
                 "--workers", str(options.workers), "--batch", str(options.batch),
                 "--steps", str(options.steps),
             ],
-            stdout=subprocess.PIPE, env=_environment(), text=True,
+            stdout=subprocess.PIPE, text=True,
+            env={**_environment(), "UKEMI_SLOT": str(rank)},  # the GPU that a worker would have
         )
         for rank in range(options.workers)
     ]  # fmt: skip
