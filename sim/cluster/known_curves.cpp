@@ -7,11 +7,15 @@ namespace {
 // ResNet-50: least squares over PyTorch iteration rates that Gavel recorded (batches 16 to 128),
 // and over the step times of Pollux (g4dn.12xlarge, one GPU, batches 20 to 200).
 constexpr std::string_view gavel = "affine fit to Gavel's throughputs (OSDI 2020)";
+constexpr std::string_view gavel_16gb =
+    "as v100_sxm2_16gb: affine fit to Gavel's throughputs (OSDI 2020)";
 constexpr std::string_view pollux = "affine fit to Pollux's step times (OSDI 2021)";
 constexpr MeasuredCurve curves[] = {
     {"resnet50", "k80", Precision::fp32, 0.12602, 0.02181, gavel},
     {"resnet50", "p100_pcie", Precision::fp32, 0.05597, 0.0046, gavel},
     {"resnet50", "v100_sxm2_16gb", Precision::fp32, 0.0424, 0.00281, gavel},
+    // The same chip with more memory: batches that fit less go on along the line.
+    {"resnet50", "v100_sxm2_32gb", Precision::fp32, 0.0424, 0.00281, gavel_16gb},
     {"resnet50", "t4", Precision::fp32, 0.06438, 0.00449, pollux},
 };
 

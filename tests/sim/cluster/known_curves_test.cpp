@@ -174,6 +174,14 @@ TEST_CASE("known curves: measured before roofline, and every GPU has some", "[kn
     CHECK(v100.measured);
     // Gavel: 2.4968 iterations/s at 128.
     CHECK(v100.curve.samples_per_second(128) == Approx(2.4968 * 128).epsilon(0.02));
+    // The same GPU with more memory computes alike, and says whose times it has.
+    const sim::KnownCurve larger =
+        sim::curve_for(model, sim::gpu_named("v100_sxm2_32gb", "t"), fp32, "t");
+    CHECK(larger.measured);
+    CHECK_THAT(std::string(larger.source), Catch::StartsWith("as v100_sxm2_16gb: "));
+    for (const std::int64_t batch : {16, 128, 256}) {
+        CHECK(larger.curve.step_seconds(batch) == v100.curve.step_seconds(batch));
+    }
     for (const sim::GpuProfile& gpu : sim::all_gpus()) {
         for (std::size_t p = 0; p < sim::precision_names.size(); ++p) {
             const auto precision = static_cast<sim::Precision>(p);
