@@ -19,6 +19,19 @@ traces::AvailabilitySeries always(std::int32_t instances, Instant end) {
 
 traces::PriceSeries constant_price(Price price, Instant end) { return {{{Instant{}, price}}, end}; }
 
+// Which the scenario's price is no use to.
+bool has_own_price(const traces::TraceSeries& series, const Scenario& scenario) {
+    return series.price && scenario.market.price_from_trace;
+}
+
+// A price that stands for several zones is of use where any of them has it.
+void note_price(NamedMarket& market, const traces::TraceSeries& series, const ZoneSource& source,
+                const Scenario& scenario) {
+    if (!source.spot_price || scenario.market.price_from_said) return;
+    bool& used = market.typed_prices[source.spot_price_at];
+    used = used || !has_own_price(series, scenario);
+}
+
 // One zone out of a file's series and what the scenario says about it.
 sim::ZoneData zone_of(const traces::TraceSeries& series, const ZoneSource& source,
                       const Scenario& scenario, const std::string& name, std::string_view file) {
@@ -41,7 +54,7 @@ sim::ZoneData zone_of(const traces::TraceSeries& series, const ZoneSource& sourc
         const bool ends = scenario.market.after_last_row == sim::AfterLastRow::end;
         if (ends) sim::end_all(zone.machines, series.availability->end);
     }
-    const bool own_price = series.price && scenario.market.price_from_trace;
+    const bool own_price = has_own_price(series, scenario);
     if (!own_price && !source.spot_price) {
         throw InputError(file, "",
                          fmt::format("has no prices, and {0} has no \"spot_price\" at {1} "
@@ -155,7 +168,7 @@ traces::TraceSeries completed(const traces::TraceSeries& given, const ZoneSource
     return zone;
 }
 
-void add_zones(sim::MarketData& data, const traces::Trace& trace, const ZoneSource& given,
+void add_zones(NamedMarket& market, const traces::Trace& trace, const ZoneSource& given,
                const Scenario& scenario, std::string_view file) {
     const bool several = trace.series.size() > 1;
     for (const traces::TraceSeries& series : trace.series) {
@@ -175,11 +188,12 @@ void add_zones(sim::MarketData& data, const traces::Trace& trace, const ZoneSour
                             series.zone, other.instance_type, series.instance_type));
         }
         const traces::TraceSeries zone = completed(series, source, scenario, file);
-        data.zones.push_back(zone_of(zone, source, scenario, name, file));
+        note_price(market, zone, source, scenario);
+        market.data.zones.push_back(zone_of(zone, source, scenario, name, file));
     }
 }
 
-void add_always(sim::MarketData& data, const ZoneSource& source, const Scenario& scenario) {
+void add_always(NamedMarket& market, const ZoneSource& source, const Scenario& scenario) {
     const std::string place = source.name.empty()
                                   ? std::string("/market")
                                   : fmt::format("/market, zone \"{}\"", source.name);
@@ -190,16 +204,16 @@ void add_always(sim::MarketData& data, const ZoneSource& source, const Scenario&
     }
     traces::TraceSeries nothing_recorded;
     nothing_recorded.availability = always(scenario.job.plan.workers_max, Instant{});
-    data.after_last_row = sim::AfterLastRow::hold;
-    data.zones.push_back(zone_of(nothing_recorded, source, scenario,
-                                 source.name.empty() ? "always" : source.name, ""));
+    market.data.after_last_row = sim::AfterLastRow::hold;
+    market.data.zones.push_back(zone_of(nothing_recorded, source, scenario,
+                                        source.name.empty() ? "always" : source.name, ""));
 }
 
 bool is_recorded(const ZoneSource& zone) {
     return !zone.availability.empty() || !zone.price.empty();
 }
 
-void add_recorded(sim::MarketData& data, const ZoneSource& source, const Scenario& scenario) {
+void add_recorded(NamedMarket& market, const ZoneSource& source, const Scenario& scenario) {
     const traces::ReadOptions options = options_for(scenario, source);
     const auto& first = source.availability.empty() ? source.price : source.availability;
     traces::Trace trace = traces::read_trace(first, options);
@@ -219,15 +233,15 @@ void add_recorded(sim::MarketData& data, const ZoneSource& source, const Scenari
         }
         join_prices(trace.series[0], prices.series[0], source.price.string());
     }
-    add_zones(data, trace, source, scenario, first.string());
+    add_zones(market, trace, source, scenario, first.string());
 }
 
-void add_all_recorded(sim::MarketData& data, const Scenario& scenario) {
+void add_all_recorded(NamedMarket& market, const Scenario& scenario) {
     const auto& zones = scenario.market.zones;
     const auto recorded = std::ranges::count_if(zones, is_recorded);
     for (const ZoneSource& zone : zones) {
         if (is_recorded(zone)) {
-            add_recorded(data, zone, scenario);
+            add_recorded(market, zone, scenario);
             continue;
         }
         // Its capacity would last for ever, and with it what holds after the others' last row.
@@ -237,7 +251,7 @@ void add_all_recorded(sim::MarketData& data, const Scenario& scenario) {
                                          "\"price\", and other zones have",
                                          zone.name));
         }
-        add_always(data, zone, scenario);
+        add_always(market, zone, scenario);
     }
 }
 
@@ -298,13 +312,13 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
     data.transfer = source.transfer;
     if (zones != nullptr) {
         market.name = market.record = zones->name;
-        add_zones(data, *zones, source.zones.front(), scenario, zones->name);
+        add_zones(market, *zones, source.zones.front(), scenario, zones->name);
     } else if (!trace.empty()) {
         const traces::Trace read =
             traces::read_trace(trace, options_for(scenario, source.zones.front()));
         market.name = traces::trace_name(trace);
         market.record = record_of(read, market.name);
-        add_zones(data, read, source.zones.front(), scenario, trace.string());
+        add_zones(market, read, source.zones.front(), scenario, trace.string());
     } else if (!source.generator.empty()) {
         market.name = source.generator;
         market.record = fmt::format("{}, seed {}", source.generator, seed);
@@ -318,9 +332,9 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
         made.name = source.generator;
         made.series = traces::generate_market(*source.generator_parameters, seed,
                                               source.generator_zones, source.generator_length);
-        add_zones(data, made, source.zones.front(), scenario, scenario.file.string());
+        add_zones(market, made, source.zones.front(), scenario, scenario.file.string());
     } else {
-        add_all_recorded(data, scenario);
+        add_all_recorded(market, scenario);
         check_transfer(data, scenario);
         const auto& only = source.zones.front();
         const auto& file = only.availability.empty() ? only.price : only.availability;

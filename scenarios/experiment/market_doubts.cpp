@@ -15,6 +15,7 @@ namespace {
 
 struct Doubtful {
     const sim::MarketData& market;
+    const std::map<std::string, bool>& typed_prices;
     const sim::JobSpec& job;
     std::vector<std::string>& doubts;
 };
@@ -113,6 +114,13 @@ void doubt_prices(const Doubtful& at) {
             free = free && step.value <= Price{};
         }
     }
+    for (const auto& [section, is_used] : at.typed_prices) {
+        if (is_used) continue;
+        at.doubts.push_back(
+            fmt::format("\"spot_price\" at {} is not used, the trace's own prices are "
+                        "(\"price_from\" at /market says which are meant)",
+                        section));
+    }
     if (on_demand_free) at.doubts.emplace_back("on demand costs 0 USD/h: waiting for spot is vain");
     if (free) {
         at.doubts.emplace_back("spot costs 0 USD/h throughout: what is paid says nothing");
@@ -196,7 +204,7 @@ void doubt_windows(const Doubtful& at) {
 
 std::vector<std::string> doubts_about(const NamedMarket& market, const sim::JobSpec& job) {
     std::vector<std::string> doubts;
-    const Doubtful at{market.data, job, doubts};
+    const Doubtful at{market.data, market.typed_prices, job, doubts};
     doubt_dates(at);
     doubt_length(at);
     doubt_capacity(at);

@@ -25,7 +25,7 @@ Price bounded_price(ConfigReader& config, std::string_view key) {
 
 // Of one place: how many machines there are, and at which price.
 ZoneSource read_series(ConfigReader& config, const std::filesystem::path& folder,
-                       const std::optional<Price>& spot_price) {
+                       const ZoneSource& general) {
     ZoneSource zone;
     const auto path = [&](std::string_view key) -> std::filesystem::path {
         if (!config.has(key)) return {};
@@ -34,14 +34,15 @@ ZoneSource read_series(ConfigReader& config, const std::filesystem::path& folder
     };
     zone.availability = path("availability");
     zone.price = path("price");
-    zone.spot_price = config.has("spot_price") ? bounded_price(config, "spot_price") : spot_price;
+    const bool own_price = config.has("spot_price");
+    zone.spot_price = own_price ? bounded_price(config, "spot_price") : general.spot_price;
+    zone.spot_price_at = own_price ? config.path() : general.spot_price_at;
     return zone;
 }
 
 ZoneSource read_zone(ConfigReader& config, const std::filesystem::path& folder,
-                     const std::optional<Price>& spot_price,
-                     const std::optional<Price>& on_demand_price) {
-    ZoneSource zone = read_series(config, folder, spot_price);
+                     const ZoneSource& general, const std::optional<Price>& on_demand_price) {
+    ZoneSource zone = read_series(config, folder, general);
     if (config.has("on_demand_price")) {
         zone.on_demand_price = bounded_price(config, "on_demand_price");
     } else if (on_demand_price) {
@@ -94,10 +95,10 @@ void read_generator(ConfigReader& market, const std::filesystem::path& folder,
 }
 
 void read_zones(ConfigReader& config, const std::filesystem::path& folder, MarketSource& source) {
-    std::optional<Price> spot_price;
+    ZoneSource general;
     std::optional<Price> on_demand_price;
     if (!config.has("zones")) {
-        source.zones.push_back(read_zone(config, folder, spot_price, on_demand_price));
+        source.zones.push_back(read_zone(config, folder, general, on_demand_price));
         return;
     }
     for (const std::string_view alone : {"availability", "price"}) {
@@ -106,10 +107,13 @@ void read_zones(ConfigReader& config, const std::filesystem::path& folder, Marke
                                     "them",
                                     alone));
     }
-    if (config.has("spot_price")) spot_price = bounded_price(config, "spot_price");
+    if (config.has("spot_price")) {
+        general.spot_price = bounded_price(config, "spot_price");
+        general.spot_price_at = config.path();
+    }
     if (config.has("on_demand_price")) on_demand_price = bounded_price(config, "on_demand_price");
     for (ConfigReader& zone : config.objects("zones")) {
-        ZoneSource one = read_zone(zone, folder, spot_price, on_demand_price);
+        ZoneSource one = read_zone(zone, folder, general, on_demand_price);
         one.name = zone.text("name");
         if (one.name.empty()) zone.fail("name", "expected a name, found \"\"");
         if (zone.has("instance")) one.instance_type = zone.text("instance");
@@ -150,7 +154,7 @@ sim::GroupMarket read_group_market(ConfigReader config, const std::filesystem::p
     if (source.generator_zones > 1) {
         config.fail("generate", "expected one zone: machines of a group are sold in one");
     }
-    source.zones.push_back(read_series(config, folder, std::nullopt));
+    source.zones.push_back(read_series(config, folder, {}));
     const ZoneSource& zone = source.zones.front();
     const bool is_known = !zone.availability.empty() || !zone.price.empty() || zone.spot_price;
     if (!is_known && source.generator.empty()) {
@@ -179,6 +183,7 @@ void read_market(ConfigReader config, const std::filesystem::path& folder, Scena
     read_generator(config, folder, source);
     read_zones(config, folder, source);
     static constexpr std::array<std::string_view, 2> prices{"trace", "scenario"};
+    source.price_from_said = config.has("price_from");
     source.price_from_trace = config.one_of("price_from", prices, "trace") == "trace";
     for (std::size_t zone = 0; !source.price_from_trace && zone < source.zones.size(); ++zone) {
         if (source.zones[zone].spot_price) continue;

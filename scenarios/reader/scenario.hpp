@@ -48,6 +48,7 @@ struct ZoneSource {
     std::filesystem::path availability;  // empty: see MarketSource
     std::filesystem::path price;         // empty: the availability file's own, or spot_price
     std::optional<Price> spot_price;
+    std::string spot_price_at;  // the section that has it
     Price on_demand_price;
     std::string instance_type;  // of a file with several; empty: the cluster's
     std::string region;         // empty: what its name says
@@ -62,6 +63,7 @@ struct MarketSource {
     std::int32_t generator_zones = 1;
     Duration generator_length;
     bool price_from_trace = true;  // where a trace has prices; else always spot_price
+    bool price_from_said = false;  // by the scenario, which may leave it open
     traces::Polarity polarity = traces::Polarity::as_documented;
     std::string instance_type;
     sim::AfterLastRow after_last_row = sim::AfterLastRow::end;
@@ -122,10 +124,11 @@ struct NamedMarket {
     std::string name;      // of the trace: its file's, without folders and endings
     sim::MarketData data;  // prepared
     std::string record;    // what the trace is of: the zone that its file names, a generated market
-    Duration start;        // of the market, in the trace
-    std::int64_t stretch = 0;         // of the trace, as TraceWindow says
-    std::vector<std::string> doubts;  // about results on it, if somebody asked
-    std::optional<Optimum> optimum;   // of the scenario's job here, if somebody asked for it
+    std::map<std::string, bool> typed_prices;  // by section: whether any zone has its spot_price
+    Duration start;                            // of the market, in the trace
+    std::int64_t stretch = 0;                  // of the trace, as TraceWindow says
+    std::vector<std::string> doubts;           // about results on it, if somebody asked
+    std::optional<Optimum> optimum;  // of the scenario's job here, if somebody asked for it
 };
 // The scenario's own market, or the same with `trace` in place of its series: an availability
 // file, a price file, or both in one; or with the series of `zones`. The seed matters only to a

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "scenarios/experiment/market_doubts.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/scratch_folder.hpp"
 #include "traces/market_file.hpp"
@@ -76,6 +77,37 @@ TEST_CASE("market: a trace with prices keeps them, unless the scenario insists o
     const sim::ZoneData replaced = scenarios::make_market(insists, 1, trace).data.zones.at(0);
     CHECK(replaced.spot_price.steps ==
           std::vector<traces::Step<Price>>{{Instant{}, dollars_per_hour(0.5)}});
+}
+
+TEST_CASE("market: a typed price that no zone takes is doubted, unless the scenario says which",
+          "[market]") {
+    const ScratchFolder scratch;
+    write_text(scratch.path() / "p.csv", price_csv);
+    write_text(scratch.path() / "a.csv", two_hours_csv);
+    const auto doubts = [&](const std::string& keys) {
+        const scenarios::Scenario scenario = small_scenario(
+            fmt::format(R"({{"spot_price": "0.5 USD/h", "on_demand_price": "3 USD/h", {}}})", keys),
+            scratch.path());
+        const scenarios::NamedMarket market = scenarios::make_market(scenario, 1);
+        std::string all;
+        for (const std::string& one :
+             scenarios::doubts_about(market, scenarios::job_on(scenario, market.data))) {
+            all += one + "\n";
+        }
+        return all;
+    };
+    const std::string own = R"("availability": "a.csv", "price": "p.csv")";
+    const auto unused = Catch::Contains("\"spot_price\" at /market is not used");
+    CHECK_THAT(doubts(own), unused);
+    CHECK_THAT(doubts(own + R"(, "price_from": "trace")"), !unused);
+    CHECK_THAT(doubts(own + R"(, "price_from": "scenario")"), !unused);
+    CHECK_THAT(doubts(R"("availability": "a.csv")"), !unused);
+    const std::string zone = R"({"name": "a", "availability": "a.csv", "price": "p.csv"})";
+    CHECK_THAT(doubts(fmt::format(R"("zones": [{}])", zone)), unused);
+    // Of two zones one has it.
+    CHECK_THAT(
+        doubts(fmt::format(R"("zones": [{}, {{"name": "b", "availability": "a.csv"}}])", zone)),
+        !unused);
 }
 
 TEST_CASE("market: a trace of availability keeps the scenario's own file of prices", "[market]") {
