@@ -113,7 +113,7 @@ void StepPlayer::close_step() {
     const Instant end = record_.end;
     result_.steps.push_back(std::move(record_));
     over_ = static_cast<std::int64_t>(steps_done()) >= job_.steps;
-    if (!over_ || options_.until_all_are_done) next_step(end);
+    if (goes_on()) next_step(end);
 }
 
 }  // namespace ukemi::sim

@@ -65,6 +65,8 @@ protected:
     const StepJob& job() const { return job_; }
     StepRecord& record() { return record_; }
     JobSteps& result() { return result_; }
+    // Has steps to do, or goes on for the sake of others that have.
+    bool goes_on() const { return !over_ || options_.until_all_are_done; }
     std::size_t steps_done() const { return result_.steps.size(); }
     void note_links(std::span<const LinkId> links);  // that gradients cross
     // From then on time counts as sending, coding or agreeing.

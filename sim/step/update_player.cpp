@@ -53,7 +53,7 @@ void UpdatePlayer::end_update(std::size_t rank, Instant now) {
         record().parts = mean_parts(sums_, ranks);
         finish_step(now);
     }
-    if (is_over()) return host().forget(*this);
+    if (!goes_on()) return host().forget(*this);
     begin_update(rank, now);
 }
 

@@ -38,6 +38,27 @@ double step_s(const sim::StepRecord& step) { return to_seconds(step.end - step.b
 
 }  // namespace
 
+TEST_CASE("pair averaging: goes on until all jobs are done where that is asked for", "[pairs]") {
+    const Paired four(4);
+    sim::StepJob fast = four.job;
+    fast.workers = {four.job.workers[0], four.job.workers[1]};
+    fast.compute.resize(2);
+    sim::StepJob slow = four.job;
+    slow.name = "slow";
+    slow.workers = {four.job.workers[2], four.job.workers[3]};
+    slow.compute.assign(2, milliseconds(4000));
+    const std::vector<sim::StepJob> both = {fast, slow};
+    sim::StepOptions options;
+    CHECK(sim::run_steps(four.topology, both, {}, options)[0].steps.size() == 6);
+    options.until_all_are_done = true;
+    const auto sharing = sim::run_steps(four.topology, both, {}, options);
+    CHECK(sharing[1].steps.size() == 6);
+    CHECK(sharing[0].steps.size() > 6);
+    const Instant end = sharing[1].steps.back().end;
+    CHECK(sharing[0].steps.back().end <= end);
+    CHECK(sharing[0].steps.back().end + seconds(2) > end);
+}
+
 TEST_CASE("pair averaging: what is slower, the other's model or computing, and one's own copy",
           "[pairs]") {
     Paired two(2);
