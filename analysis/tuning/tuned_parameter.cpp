@@ -37,6 +37,44 @@ bool is_called(const policies::PolicyEntry& entry, std::string_view name) {
     return name.empty() || name == entry.name || name == entry.alias;
 }
 
+// Those that are one number or word, which tuning can set.
+std::vector<std::string> tunable_names(const policies::PolicyEntry& entry) {
+    std::vector<std::string> names;
+    for (const KeyNote& note : policies::parameters_of(entry)) {
+        const std::string own = note.path.substr(1);
+        if (own.find('/') == std::string::npos && !note.listed) names.push_back(own);
+    }
+    return names;
+}
+
+// Says of which policy the parameter might be that is meant; else what there is to set.
+[[noreturn]] void refuse_parameter(std::string_view policy, std::string_view key,
+                                   const PolicyList& list) {
+    std::string has;
+    bool is_there = false;
+    for (const PolicyList::Item& item : list.items) {
+        const policies::PolicyEntry& entry = *item.entry;
+        if (!is_called(entry, policy)) continue;
+        is_there = true;
+        const std::vector<std::string> names = tunable_names(entry);
+        const std::vector<std::string_view> known(names.begin(), names.end());
+        if (const std::string hint = did_you_mean(key, known); !hint.empty()) {
+            refuse_over(
+                fmt::format("policy \"{0}\" has no parameter {1}{2} (see ukemi list "
+                            "policies {0})",
+                            entry.name, ukemi::quoted(key), hint));
+        }
+        has += fmt::format("{}\"{}\" has {}", has.empty() ? "" : ", ", entry.name,
+                           names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+    }
+    if (!is_there) {
+        refuse_over(
+            fmt::format("there is no policy {} in \"{}\"", ukemi::quoted(policy), list.label()));
+    }
+    refuse_over(fmt::format("no policy of \"{}\" has a parameter {}: {}", list.label(),
+                            ukemi::quoted(key), has));
+}
+
 // "interval", or "periodic.interval".
 FoundParameter find_parameter(std::string_view name, const PolicyList& list) {
     const std::size_t dot = name.find('.');
@@ -44,13 +82,11 @@ FoundParameter find_parameter(std::string_view name, const PolicyList& list) {
     const std::string_view policy = is_dotted ? name.substr(0, dot) : "";
     const std::string_view key = is_dotted ? name.substr(dot + 1) : name;
     std::vector<FoundParameter> found;
-    std::vector<std::string> names;
     for (std::size_t i = 0; i < list.items.size(); ++i) {
         const policies::PolicyEntry& entry = *list.items[i].entry;
         for (const KeyNote& note : policies::parameters_of(entry)) {
             const std::string own = note.path.substr(1);
             if (own.find('/') != std::string::npos || note.listed) continue;
-            names.push_back(own);
             if (own == key && is_called(entry, policy)) found.push_back({i, note});
         }
     }
@@ -60,10 +96,7 @@ FoundParameter find_parameter(std::string_view name, const PolicyList& list) {
                                 one_line(key), list.items[found.front().policy].entry->name,
                                 one_line(key)));
     }
-    const std::vector<std::string_view> known(names.begin(), names.end());
-    refuse_over(fmt::format("\"{}\" has no parameter {}{} (see ukemi list policies {})",
-                            list.label(), ukemi::quoted(name), did_you_mean(key, known),
-                            list.items.front().entry->name));
+    refuse_parameter(policy, key, list);
 }
 
 double bound_of(const std::string& text, TunedParameter::Range range) {

@@ -75,7 +75,8 @@ PolicyList::Item item_of(std::string_view text, const Scenario& scenario, std::s
             value.is_number() || value.is_boolean() ? value : nlohmann::json(set.value);
     }
     item.parameters = parameters.dump();
-    ConfigReader reader = ConfigReader::from_text(item.parameters, where);
+    const std::string named = fmt::format("{}: policy \"{}\"", where, entry->name);
+    ConfigReader reader = ConfigReader::from_text(item.parameters, named);
     policies::make_policy(*entry, reader);  // for its complaints
     return item;
 }

@@ -126,6 +126,25 @@ TEST_CASE("run options: spot and on-demand hours and dollars are columns", "[cli
     CHECK(means.at(0).at("deadline_met_share") == "1");
 }
 
+TEST_CASE("run options: what is wrong with a policy's parameter names the policy",
+          "[cli][options]") {
+    const ScratchFolder scratch;
+    const auto complaint = [&](const char* policies) {
+        const Ran ran =
+            run_options_in(scratch.path(), {"replay", "small.json", "--policies", policies});
+        CHECK(ran.code == 2);
+        return ran.err;
+    };
+    CHECK(complaint("greedy:nope=1") ==
+          "ukemi: --policies: policy \"greedy\": at /: unknown key \"nope\"\n");
+    CHECK(complaint("on_demand,greedy+periodic:intervl=1h") ==
+          "ukemi: --policies: policy \"periodic_checkpoint\": at /: unknown key \"intervl\" (did "
+          "you mean \"interval\"?)\n");
+    CHECK_THAT(complaint("periodic:x"),
+               Catch::StartsWith("ukemi: --policies: policy \"periodic_checkpoint\": at "
+                                 "/interval: expected a duration"));
+}
+
 TEST_CASE("run options: nothing is overwritten without --force", "[cli][options]") {
     const ScratchFolder scratch;
     for (const std::vector<std::string>& command :

@@ -213,16 +213,23 @@ TEST_CASE("ukemi tune: what cannot be tuned is refused in a line", "[cli][tune]"
     write_traces(scratch.path(), "train", 3, 3 * 3600);
     const std::pair<std::vector<std::string>, std::string> cases[] = {
         {{"--over", "intervall=1h..2h"},
-         "--over: \"greedy+periodic\" has no parameter \"intervall\" (did you mean \"interval\"?)"},
-        {{"--over", "daly.interval=1h..2h"}, "--over: \"greedy+periodic\" has no parameter"},
+         "--over: policy \"periodic_checkpoint\" has no parameter \"intervall\" (did you mean "
+         "\"interval\"?) (see ukemi list policies periodic_checkpoint)"},
+        {{"--over", "greedy.safetynet=simple,strong"},
+         "--over: policy \"greedy\" has no parameter \"safetynet\" (did you mean "
+         "\"safety_net\"?)"},
+        {{"--over", "colour=1h..2h"},
+         "--over: no policy of \"greedy+periodic\" has a parameter \"colour\": \"greedy\" has "},
+        {{"--over", "daly.interval=1h..2h"},
+         "--over: there is no policy \"daly\" in \"greedy+periodic\""},
         {{"--over", "interval"}, "--over: expected PARAMETER=LOW..HIGH"},
         {{"--over", "interval=2h..1h"}, "--over: expected a range from a lower to a higher value"},
         {{"--over", "interval=1..2"}, "--over: expected a duration"},
         {{"--over", "interval=0s..2h:log"}, "--over: a logarithmic range begins above zero"},
-        {{"--over", "interval=0s..2h"}, "--over: at /interval: "},
+        {{"--over", "interval=0s..2h"}, "--over: policy \"periodic_checkpoint\": at /interval: "},
         {{"--over", "interval=1h,,2h"}, "--over: expected different values of interval"},
         {{"--over", "safety_net=a..b"}, "--over: safety_net is no number or duration"},
-        {{"--over", "safety_net=simple,weak"}, "--over: at /safety_net: "},
+        {{"--over", "safety_net=simple,weak"}, "--over: policy \"greedy\": at /safety_net: "},
         {{"--over", "interval=1h,2h", "--over", "periodic.interval=1h..2h"},
          "--over: interval is named twice"},
         {{"--over", "interval=1h,2h", "--held-out", "train-0.csv"},
