@@ -55,6 +55,23 @@ std::string cut(const std::string& text, std::size_t width) {
     return text.size() <= width ? text : text.substr(0, width - 1) + "~";
 }
 
+// Shortened to a width, or to the least of its multiples that keeps different ones different.
+std::vector<std::string> shortened_apart(std::span<const std::string> names, std::size_t width) {
+    const std::set<std::string> all(names.begin(), names.end());
+    for (std::size_t bytes = width;; bytes += width) {
+        std::vector<std::string> shorter;
+        for (const std::string& name : names) shorter.push_back(shortened(name, bytes));
+        if (std::set(shorter.begin(), shorter.end()).size() == all.size()) return shorter;
+    }
+}
+
+// Of each candidate, for the lines below the table; "" of what is no variant.
+std::vector<std::string> variant_names(std::span<const Candidate> candidates, std::size_t width) {
+    std::vector<std::string> variants;
+    for (const Candidate& one : candidates) variants.push_back(one.variant);
+    return shortened_apart(variants, width);
+}
+
 std::vector<Candidate> fastest_first(std::span<const Candidate> candidates) {
     std::vector<Candidate> sorted(candidates.begin(), candidates.end());
     std::ranges::stable_sort(sorted, {}, [](const Candidate& one) {
@@ -136,8 +153,9 @@ std::string head_line(const ComparisonLayout& layout) {
     return text + '\n';
 }
 
-std::string row_of(const Candidate& one, const ComparisonLayout& layout) {
-    std::string text = one.variant.empty() ? "" : shortened(one.variant, table_width_least) + '\n';
+std::string row_of(const Candidate& one, const std::string& variant,
+                   const ComparisonLayout& layout) {
+    std::string text = variant.empty() ? "" : variant + '\n';
     std::string name = shortened(one_line(one.policy), table_width_least);
     if (name.size() > shown_name_width) {  // has a line to itself: it is the one that files have
         text += name + '\n';
@@ -159,24 +177,27 @@ std::string row_of(const Candidate& one, const ComparisonLayout& layout) {
 
 // Below the table, where anybody knows one: it has no room for a column.
 std::string accuracy_lines(std::span<const Candidate> sorted) {
+    const std::vector<std::string> variants = variant_names(sorted, shown_name_width);
     std::string text;
-    for (const Candidate& one : sorted) {
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        const Candidate& one = sorted[i];
         if (one.accuracy.count == 0) continue;
         text += fmt::format("accuracy at the end {:>16}  {}{}{}\n", with_band(one.accuracy),
-                            one_line(one.policy), one.variant.empty() ? "" : ", ",
-                            shortened(one.variant, shown_name_width));
+                            one_line(one.policy), one.variant.empty() ? "" : ", ", variants[i]);
     }
     return text;
 }
 
 // Whose regret is of fewer runs than the other means.
 std::string regret_lines(std::span<const Candidate> sorted) {
+    const std::vector<std::string> variants = variant_names(sorted, 28);
     std::string text;
-    for (const Candidate& one : sorted) {
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        const Candidate& one = sorted[i];
         const OutcomeMeans& outcome = one.outcome;
         if (!outcome.optimum || outcome.regret_runs == outcome.finished) continue;
         text += fmt::format("regret% of {} of {} runs that got there: {}{}{}\n",
-                            outcome.regret_runs, outcome.finished, shortened(one.variant, 28),
+                            outcome.regret_runs, outcome.finished, variants[i],
                             one.variant.empty() ? "" : ", ", cut(one.policy, policy_width));
     }
     return text;
@@ -192,19 +213,23 @@ std::string rows_of(std::span<const Candidate> sorted, const ComparisonLayout& l
         text += fmt::format("{:<26} {:>14} {:>16} {:>15} {:>14.4g}\n", optimum_name(mean), "", "",
                             "", mean.usd);
     }
-    for (const Candidate& one : sorted) text += row_of(one, layout);
+    const std::vector<std::string> variants = variant_names(sorted, table_width_least);
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        text += row_of(sorted[i], variants[i], layout);
+    }
     text += runs_line(sorted);
     text += fmt::format(
         "means of the runs that got there; regret%: of those in time, over their optima{}\n",
         layout.markets ? "; o-d: on demand" : "");
     text += accuracy_lines(sorted);
     text += regret_lines(sorted);
-    for (const Candidate& one : sorted) {
+    const std::vector<std::string> below = variant_names(sorted, 60);
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        const Candidate& one = sorted[i];
         if (one.all_reached()) continue;
-        text +=
-            fmt::format("! {}{}{}: {} of {} runs did not get there\n", shortened(one.variant, 60),
-                        one.variant.empty() ? "" : ", ", cut(one.policy, policy_width),
-                        one.outcome.runs - one.outcome.finished, one.outcome.runs);
+        text += fmt::format("! {}{}{}: {} of {} runs did not get there\n", below[i],
+                            one.variant.empty() ? "" : ", ", cut(one.policy, policy_width),
+                            one.outcome.runs - one.outcome.finished, one.outcome.runs);
     }
     return text;
 }
@@ -232,15 +257,18 @@ std::string transfer_table(std::span<const Candidate> candidates,
     std::string text = fmt::format("\n{:<34}", "time over the best of each");
     for (const std::string& name : shown) text += fmt::format(" {:>15}", cut(name, 15));
     text += '\n';
-    std::vector<std::string> told;
+    std::vector<std::string> labels;
     for (const Candidate& one : candidates) {
-        const std::string label =
-            one.variant.empty() ? one.policy : one.policy + ", " + one.variant;
-        if (std::ranges::find(told, label) != told.end()) continue;
-        told.push_back(label);
-        text += fmt::format("{:<34}", cut(label, policy_width));
+        labels.push_back(one.variant.empty() ? one.policy : one.policy + ", " + one.variant);
+    }
+    const std::vector<std::string> names = shortened_apart(labels, policy_width);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (std::ranges::find(labels, labels[i]) - labels.begin() < std::ptrdiff_t(i)) continue;
+        // A longer one has a line to itself.
+        text += names[i].size() > policy_width ? fmt::format("{}\n{:<34}", names[i], "")
+                                               : fmt::format("{:<34}", names[i]);
         for (const std::string& name : shown) {
-            text += fmt::format(" {:>15}", over_best(candidates, one, name));
+            text += fmt::format(" {:>15}", over_best(candidates, candidates[i], name));
         }
         text += '\n';
     }

@@ -145,6 +145,26 @@ TEST_CASE("ukemi compare: times, samples, steps and dollars of every combination
     CHECK(rows[1].at("cost_usd").at("mean").get<double>() == Approx(0.1));
 }
 
+TEST_CASE("ukemi compare: lines below the table tell variants of several keys apart", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran =
+        run_ukemi(scratch.path(), {"compare", "goyal", "--policies", "constant_batch:256", "--vary",
+                                   "/job/step_time/fixed=0 ns,41000000 ns", "--vary",
+                                   "/job/step_time/per_sample=2918750 ns,3000000 ns"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    std::set<std::string> labels;
+    std::size_t lines = 0;
+    std::istringstream text(ran.out);
+    for (std::string line; std::getline(text, line);) {
+        if (!line.starts_with("accuracy at the end")) continue;
+        ++lines;
+        labels.insert(line.substr(line.find("  constant")));
+    }
+    CHECK(lines == 4);
+    CHECK(labels.size() == lines);
+}
+
 TEST_CASE("ukemi compare: a job whose work is a time has no samples to show", "[cli]") {
     const ScratchFolder scratch;
     write_file(scratch.path() / "timed.json", R"({"name": "timed", "seed": 1,
