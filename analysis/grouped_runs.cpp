@@ -72,6 +72,7 @@ void GroupedRuns::add(const RunBlock& block) {
         for (const auto& of_metric : values) group.metrics.push_back(summarise_clusters(of_metric));
     }
     if (grouping_.baseline.empty()) return;
+    without_baseline_ += runs_without_baseline(block.runs, clusters, grouping_.baseline);
     for (PolicyPair& row :
          pairs_among(block.runs, clusters, grouping_.baseline, grouping_.metrics)) {
         row.variant = label_of_keys(grouping_, block.keys);

@@ -57,11 +57,14 @@ public:
     const RunGrouping& grouping() const { return grouping_; }
     std::span<const GroupMeans> means() const { return means_; }
     std::span<const PolicyPair> pairs() const { return pairs_; }
+    // Runs that a baseline was asked for, and that have none of it to be a pair with.
+    std::size_t without_baseline() const { return without_baseline_; }
 
 private:
     RunGrouping grouping_;
     std::vector<GroupMeans> means_;
     std::vector<PolicyPair> pairs_;
+    std::size_t without_baseline_ = 0;
 };
 
 // "rising, seed=3": what a block is called in tables.

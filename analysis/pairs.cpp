@@ -125,6 +125,20 @@ std::vector<PolicyPair> pairs_among(std::span<const UnitRun> runs, const RunClus
     return rows;
 }
 
+std::size_t runs_without_baseline(std::span<const UnitRun> runs, const RunClusters& clusters,
+                                  std::string_view baseline) {
+    std::set<PairKey> of_baseline;
+    for (const UnitRun& run : runs) {
+        if (run.unit.policy == baseline) of_baseline.insert(pair_key(run));
+    }
+    std::size_t without = 0;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (runs[i].unit.policy == baseline || !clusters.counts(i)) continue;
+        if (!of_baseline.contains(pair_key(runs[i]))) ++without;
+    }
+    return without;
+}
+
 void correct_pairs(std::span<PolicyPair> rows) {
     const std::size_t quantities = rows.empty() ? 0 : rows.front().quantities.size();
     for (std::size_t quantity = 0; quantity < quantities; ++quantity) {

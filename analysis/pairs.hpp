@@ -58,6 +58,9 @@ struct UnitRun {
 std::vector<PolicyPair> pairs_among(std::span<const UnitRun> runs, const RunClusters& clusters,
                                     std::string_view baseline,
                                     std::span<const std::string> quantities);
+// How many runs of other policies have none of the baseline's beside them, and so no pair.
+std::size_t runs_without_baseline(std::span<const UnitRun> runs, const RunClusters& clusters,
+                                  std::string_view baseline);
 // Holm's correction of each quantity over all rows, which have the same quantities.
 void correct_pairs(std::span<PolicyPair> rows);
 

@@ -30,7 +30,7 @@ void query(const QueryOptions& options) {
     for (const std::string& text : options.where) filters.push_back(runs.filter(text));
     const analysis::GroupedRuns groups =
         runs.grouped(runs.grouping(options.by, options.metrics, options.baseline), build, filters);
-    const std::vector<std::string> doubts = runs.doubts();
+    const std::vector<std::string> doubts = runs.doubts(groups, !filters.empty());
     if (output.json) {
         fmt::print("{}", analysis::grouped_json(groups, doubts));
     } else {

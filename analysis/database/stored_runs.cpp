@@ -241,7 +241,7 @@ GroupedRuns StoredRuns::grouped(const RunGrouping& grouping, const std::string& 
     return groups;
 }
 
-std::vector<std::string> StoredRuns::doubts() {
+std::vector<std::string> StoredRuns::doubts(const GroupedRuns& groups, bool filtered) {
     std::vector<std::string> lines;
     SqliteStatement rows(database_,
                          "SELECT doubt, min(trace), count(DISTINCT trace) FROM doubts "
@@ -257,6 +257,14 @@ std::vector<std::string> StoredRuns::doubts() {
     while (twice.step()) {
         lines.push_back(fmt::format("{}: is there with {} contents, whose runs are taken together",
                                     one_line(twice.text(0)), twice.integer(1)));
+    }
+    if (const std::size_t alone = groups.without_baseline(); alone > 0) {
+        const RunGrouping& grouping = groups.grouping();
+        lines.push_back(
+            fmt::format("--baseline {}: {} run{} no pair: {} no run of {} with the same {}",
+                        grouping.baseline, alone, alone == 1 ? " is in" : "s are in",
+                        filtered ? "--where leaves them" : "there is", grouping.baseline,
+                        pairs_share(grouping)));
     }
     return lines;
 }

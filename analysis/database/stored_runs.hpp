@@ -45,8 +45,9 @@ public:
     GroupedRuns grouped(const RunGrouping& grouping, const std::string& build,
                         std::span<const RunFilter> filters);
 
-    // What makes its markets doubtful, and means over them, a line each.
-    std::vector<std::string> doubts();
+    // What makes its markets doubtful, and means and pairs over them, a line each. `filtered`:
+    // whether these groups are of some of the runs only.
+    std::vector<std::string> doubts(const GroupedRuns& groups, bool filtered);
 
 private:
     struct Column {

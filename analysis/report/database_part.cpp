@@ -194,7 +194,7 @@ ReportPart part_of_database(const std::filesystem::path& file, const DatabaseQue
     } else {
         part.figure_notes.emplace_back("figures are of all runs, and are left out here");
     }
-    part.warnings = runs.doubts();
+    part.warnings = runs.doubts(groups, !filters.empty());
     part.builds.push_back(question.build);
     return part;
 }

@@ -197,6 +197,28 @@ TEST_CASE("ukemi query: only the runs that are asked for, those in time first", 
     CHECK_THAT(complaint("seed=7"), Catch::Contains("--where: no runs of ukemi "));
 }
 
+TEST_CASE("ukemi query: how many runs are in no pair with the baseline is said", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    REQUIRE(sweep_small(scratch.path(), {"--policies", "spot_only,on_demand,greedy", "--vary",
+                                         "/job/deadline=20h,30h", "--out", "runs.db"})
+                .code == 0);
+    const auto said = [&](std::vector<std::string> options) {
+        options.insert(options.begin(), {"query", "runs.db", "--baseline", "on_demand"});
+        const Ran ran = run_ukemi(scratch.path(), options);
+        CHECK(ran.code == 0);
+        return ran.err;
+    };
+    CHECK_THAT(said({}), !Catch::Contains("no pair"));
+    CHECK_THAT(said({"--where", "/job/deadline=20 h"}), !Catch::Contains("no pair"));
+    CHECK(said({"--where", "policy=greedy"}) ==
+          "warning: --baseline on_demand: 6 runs are in no pair: --where leaves them no run of "
+          "on_demand with the same trace, window and seed\n");
+    // Of one group they are shown, of the other there are none.
+    const Ran some = run_ukemi(scratch.path(), {"query", "runs.db", "--baseline", "on_demand",
+                                                "--where", "policy=greedy", "--json"});
+    CHECK(json::parse(some.out).at("warnings").size() == 1);
+}
+
 TEST_CASE("ukemi sweep: goes on where it was killed", "[cli][sweep]") {
     const ScratchFolder scratch;
     const auto of_seeds = [&](std::int64_t last, const char* file) {
