@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <limits>
 #include <stdexcept>
@@ -18,14 +19,47 @@ namespace {
 
 constexpr int wait_ms = 10'000;  // for another connection's write or checkpoint to end
 
+// What a path has to have in its place in a URI.
+std::string uri_of(const fs::path& file) {
+    std::string uri = "file:";
+    for (const char c : fs::absolute(file).string()) {
+        const bool means_something = c == '%' || c == '?' || c == '#';
+        uri += means_something ? fmt::format("%{:02x}", static_cast<unsigned char>(c))
+                               : std::string(1, c);
+    }
+    return uri;
+}
+
+struct Opening {
+    std::string name;
+    int flags;
+};
+
+// For reading alone a database in WAL mode leaves two files behind, and cannot be opened in a
+// folder where it may not make them: there it is read as what nobody changes, unless it has a log
+// of changes beside it, which its writer shares with readers.
+Opening opening_of(const fs::path& file, SqliteDatabase::Access access) {
+    // A whole path: ":memory:" and "file:" mean something else to SQLite.
+    const std::string name = fs::absolute(file).string();
+    if (access == SqliteDatabase::Access::write) {
+        return {name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
+    }
+    const bool may_write = ::access(name.c_str(), W_OK) == 0 &&
+                           ::access(fs::path(name).parent_path().c_str(), W_OK | X_OK) == 0;
+    if (may_write) return {name, SQLITE_OPEN_READWRITE};
+    std::error_code none;
+    const std::uintmax_t log_bytes = fs::file_size(name + "-wal", none);
+    if (!none && log_bytes > 0) return {name, SQLITE_OPEN_READONLY};
+    return {uri_of(name) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI};
+}
+
 }  // namespace
 
 SqliteDatabase::SqliteDatabase(const fs::path& file, Access access) : file_(file) {
-    // Opened for reading alone, a database in WAL mode leaves two files behind.
-    const int flags = SQLITE_OPEN_READWRITE | (access == Access::write ? SQLITE_OPEN_CREATE : 0);
-    // A whole path: ":memory:" and "file:" mean something else to SQLite.
-    const int code = sqlite3_open_v2(fs::absolute(file).c_str(), &handle_,
-                                     flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+    const Opening opening = opening_of(file, access);
+    const int code =
+        sqlite3_open_v2(opening.name.c_str(), &handle_,
+                        opening.flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
     try {
         if (code != SQLITE_OK) fail(code);
         InputFiles::note(file);

@@ -19,7 +19,10 @@ namespace ukemi::analysis {
 
 class SqliteDatabase {
 public:
-    enum class Access : std::uint8_t { read, write };  // write: made where there is none
+    enum class Access : std::uint8_t {
+        read,  // also of a file, and in a folder, that may not be written
+        write  // made where there is none
+    };
 
     SqliteDatabase(const std::filesystem::path& file, Access access);
     ~SqliteDatabase();

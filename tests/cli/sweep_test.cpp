@@ -2,6 +2,8 @@
 // the same statistics as a replay's, and no file touched that is not ours.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -10,6 +12,7 @@
 
 #include "analysis/database/run_database.hpp"
 #include "analysis/database/sqlite.hpp"
+#include "analysis/database/stored_runs.hpp"
 #include "base/rng.hpp"
 #include "tests/cli/child.hpp"
 #include "tests/cli/csv_rows.hpp"
@@ -217,6 +220,39 @@ TEST_CASE("ukemi query: how many runs are in no pair with the baseline is said",
     const Ran some = run_ukemi(scratch.path(), {"query", "runs.db", "--baseline", "on_demand",
                                                 "--where", "policy=greedy", "--json"});
     CHECK(json::parse(some.out).at("warnings").size() == 1);
+}
+
+TEST_CASE("ukemi query: reads a database that it may not write, nor anything beside it",
+          "[cli][sweep]") {
+    if (::geteuid() != 0) {
+        WARN("skipped: only root can become somebody who may not write here");
+        return;
+    }
+    const ScratchFolder scratch;
+    REQUIRE(sweep_small(scratch.path(), {"--out", "runs.db"}).code == 0);
+    // Others may go there and read, and no more.
+    for (const fs::path& folder : {scratch.path().parent_path(), scratch.path()}) {
+        fs::permissions(folder, fs::perms::group_exec | fs::perms::others_exec,
+                        fs::perm_options::add);
+    }
+    const fs::path strange = scratch / "a #?%20 name.db";
+    fs::rename(scratch / "runs.db", strange);
+    const pid_t reader = ::fork();
+    if (reader == 0) {
+        constexpr uid_t nobody = 65534;
+        if (::setgid(nobody) != 0 || ::setuid(nobody) != 0) ::_exit(3);
+        try {
+            analysis::StoredRuns runs(strange);
+            ::_exit(runs.builds().size() == 1 ? 0 : 1);
+        } catch (const std::exception&) {
+            ::_exit(2);
+        }
+    }
+    int status = 0;
+    REQUIRE(::waitpid(reader, &status, 0) == reader);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(names_in(scratch.path()) == Names{"a #?%20 name.db", "rising.csv", "small.json"});
 }
 
 TEST_CASE("ukemi sweep: goes on where it was killed", "[cli][sweep]") {
