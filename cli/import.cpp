@@ -148,7 +148,7 @@ public:
 
     // All or, where one of them may not be written, none. Returns what to say about it.
     std::string write(const fs::path& folder, bool force) const {
-        fs::create_directories(folder);
+        const analysis::MadeFolders made(folder);
         std::list<analysis::OutputFile> places;
         for (const auto& [name, text] : files_) places.emplace_back(folder / name, force);
         std::string written;

@@ -76,7 +76,7 @@ void import_nccl(const NcclImport& given) {
     if (!given.out.empty()) {
         const fs::path file =
             fs::path(given.out) / (traces::trace_name(given.files.front()) + ".collectives.csv");
-        fs::create_directories(given.out);
+        const analysis::MadeFolders made(given.out);
         analysis::OutputFile(file, given.force).write(traces::to_plain_csv(all));
         report += fmt::format("  wrote {}\n", one_line(file.string()));
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <system_error>
 
 #include "analysis/output_folder.hpp"
 #include "base/plain_text.hpp"
@@ -60,17 +61,43 @@ void expect_source_name(const std::string& name, const SourceKind& kind) {
     }
 }
 
+// A folder of one's own, which is gone again unless everything that belongs there was written.
+class NewFolder {
+public:
+    explicit NewFolder(const std::filesystem::path& folder)
+        : folder_(expect_nothing_at(folder)), made_(folder) {}
+    ~NewFolder() {
+        std::error_code ignored;
+        if (!is_whole_) std::filesystem::remove_all(folder_, ignored);
+    }
+    NewFolder(const NewFolder&) = delete;
+    NewFolder& operator=(const NewFolder&) = delete;
+
+    void keep() { is_whole_ = true; }
+
+private:
+    static const std::filesystem::path& expect_nothing_at(const std::filesystem::path& folder) {
+        if (std::filesystem::exists(std::filesystem::symlink_status(folder))) {
+            throw InputError(folder.string(), "", "is there already");
+        }
+        return folder;
+    }
+
+    std::filesystem::path folder_;
+    analysis::MadeFolders made_;
+    bool is_whole_ = false;
+};
+
 // Sources are never replaced: somebody may have worked on them.
 void init_sources(const InitOptions& options, const SourceKind& kind) {
     expect_source_name(options.file, kind);
     if (options.force) throw InputError("--force", "", "sources are not replaced");
     const std::filesystem::path folder = options.file;
-    if (!std::filesystem::create_directory(folder)) {
-        throw InputError(folder.string(), "", "is there already");
-    }
+    NewFolder made(folder);
     for (const auto& [name, text] : kind.files(options.file)) {
         write_file_atomically(folder / name, text);
     }
+    made.keep();
     fmt::print(
         "{0}/: written. Next: cd {0} && cmake -S . -B build && cmake --build build && "
         "ctest --test-dir build && ukemi --allow-plugins replay {0}.json\n",

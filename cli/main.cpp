@@ -130,10 +130,13 @@ int run(int argc, char** argv) {
         ukemi::cli::print_complaint(error);
         return ukemi::cli::exit_input_wrong;
     } catch (const std::filesystem::filesystem_error& error) {
-        if (error.code() != std::errc::filename_too_long) throw;
-        return complain(fmt::format("{}: {}", ukemi::shortened(error.path1().string(), 120),
-                                    error.code().message()),
-                        ukemi::cli::exit_input_wrong);
+        // Names that no file can have are wrong inputs; all else is the machine's refusal.
+        const bool is_wrong_name = error.code() == std::errc::filename_too_long ||
+                                   error.code() == std::errc::not_a_directory;
+        return complain(
+            fmt::format("{}: {}", ukemi::shortened(ukemi::one_line(error.path1().string()), 120),
+                        error.code().message()),
+            is_wrong_name ? ukemi::cli::exit_input_wrong : ukemi::cli::exit_machine_failed);
     } catch (const std::system_error& error) {
         if (std::ferror(stdout) == 0) throw;
         // fmt fails on the way when there is more to print than fits the buffer.

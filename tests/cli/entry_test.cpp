@@ -70,6 +70,13 @@ TEST_CASE("ukemi init: replaces nothing unless told, and knows its kinds", "[cli
     const std::string text = text_in(scratch.path() / "first.json");
     CHECK_THAT(text, Catch::Contains("\"name\": \"first\"") && Catch::Contains("// "));
     write_file(scratch.path() / "first.json", "mine");
+    write_file(scratch.path() / "mine", "");
+    const Ran in_place = run_ukemi(scratch.path(), {"init", "policy", "mine"});
+    CHECK(in_place.code == 2);
+    CHECK(in_place.err == "ukemi: mine: is there already\n");
+    const Ran refused = run_ukemi("/proc", {"init", "policy", "mine"});  // by the machine
+    CHECK(refused.code == 1);
+    CHECK(refused.err == "ukemi: mine: No such file or directory\n");
     const Ran again = run_ukemi(scratch.path(), {"init", "replay", "first.json"});
     CHECK(again.code == 2);
     CHECK(is_one_line(again.err));

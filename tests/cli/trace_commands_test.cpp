@@ -116,6 +116,23 @@ TEST_CASE("ukemi import and describe: print what was done, so nothing where writ
         CHECK(ran.out.empty());
         CHECK(is_one_line(ran.err));
     }
+    // A file in a folder's place is a wrong input, and nothing is made beside it.
+    fs::copy_file(fs::path(UKEMI_SOURCE_DIR) / "tests/traces/nccl/corpus/table.txt",
+                  scratch.path() / "table.txt");
+    for (const char* out : {"file", "file/plain/deep"}) {
+        for (const std::vector<std::string>& what : {std::vector<std::string>{"import", "week.csv"},
+                                                     {"import", "nccl-tests", "table.txt"}}) {
+            std::vector<std::string> arguments = what;
+            arguments.insert(arguments.end(), {"--out", out});
+            const Ran below = run_ukemi(scratch.path(), arguments);
+            CHECK(below.code == 2);
+            CHECK(is_one_line(below.err));
+            CHECK_THAT(below.err, Catch::EndsWith("/file: expected a folder, found a file\n"));
+        }
+    }
+    const Ran refused = run_ukemi(scratch.path(), {"import", "week.csv", "--out", "/proc/ukemi"});
+    CHECK(refused.code == 1);
+    CHECK(refused.err == "ukemi: /proc/ukemi: No such file or directory\n");
     // Of several files of one trace, all may be written or none is.
     write_file(scratch.path() / "two.csv", "0,add,node1\n120000,add,node2\n180000,remove,node2\n");
     write_file(scratch.path() / "plain/two.lifetimes.csv", "mine");
