@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -190,6 +192,44 @@ bool exchanged(const fs::path& one, const fs::path& other) {
 
 // ---- the lock ----------------------------------------------------------------------------------
 
+namespace {
+
+// What a handler of a signal may look at: nothing here is allocated, or freed again.
+struct HeldLock {
+    std::atomic<bool> is_taken = false;
+    std::atomic<pid_t> holder = 0;  // a child between fork and exec holds none; 0: nobody yet
+    std::array<char, 4096> file{};
+};
+std::array<HeldLock, 64> held_locks;  // more at once are not removed by a handler
+
+int note_lock(const fs::path& file) {
+    const std::string whole = fs::absolute(file).string();
+    for (std::size_t i = 0; i < held_locks.size(); ++i) {
+        HeldLock& held = held_locks[i];
+        if (whole.size() >= held.file.size() || held.is_taken.exchange(true)) continue;
+        held.file.fill('\0');
+        std::ranges::copy(whole, held.file.begin());
+        held.holder = ::getpid();
+        return static_cast<int>(i);
+    }
+    return -1;
+}
+
+void forget_lock(int noted) {
+    if (noted < 0) return;
+    HeldLock& held = held_locks[static_cast<std::size_t>(noted)];
+    held.holder = 0;
+    held.is_taken = false;
+}
+
+}  // namespace
+
+void remove_held_locks() {
+    for (HeldLock& held : held_locks) {
+        if (held.holder == ::getpid()) ::unlink(held.file.data());
+    }
+}
+
 OutputLock::OutputLock(const fs::path& target, const fs::path& shown)
     : file_(beside(target, "lock")) {
     // A process that was killed may have had a child between fork and exec, which holds its files
@@ -205,7 +245,10 @@ OutputLock::OutputLock(const fs::path& target, const fs::path& shown)
         const bool known = ::fstat(descriptor_, &held) == 0;
         const bool same = known && ::stat(file_.c_str(), &named) == 0 &&
                           held.st_ino == named.st_ino && held.st_dev == named.st_dev;
-        if (locked && same && held.st_size == 0) return;
+        if (locked && same && held.st_size == 0) {
+            noted_ = note_lock(file_);
+            return;
+        }
         ::close(descriptor_);
         if (!locked && error == EWOULDBLOCK) {
             if (--looks > 0) {
@@ -222,6 +265,7 @@ OutputLock::OutputLock(const fs::path& target, const fs::path& shown)
 }
 
 OutputLock::~OutputLock() {
+    forget_lock(noted_);
     ::unlink(file_.c_str());  // while it is held: nobody else's
     ::close(descriptor_);
 }

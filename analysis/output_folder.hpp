@@ -21,8 +21,9 @@
 
 namespace ukemi::analysis {
 
-// Keeps other processes out by a file .NAME.lock beside what is written. It goes with the process,
-// however that ends; a file that a dead process left is taken over.
+// Keeps other processes out by a file .NAME.lock beside what is written. The lock goes with the
+// process, however that ends, and the file unless it is killed at once; a file that a dead process
+// left is taken over.
 class OutputLock {
 public:
     // InputError if another process holds it. What is locked is called `shown`.
@@ -34,7 +35,11 @@ public:
 private:
     std::filesystem::path file_;
     int descriptor_ = -1;
+    int noted_ = -1;  // where remove_held_locks() finds it
 };
+
+// The files of all locks that this process holds; for a handler of a signal that ends it.
+void remove_held_locks();
 
 // Folders that were made for a target, and are taken away again while they are empty.
 class MadeFolders {

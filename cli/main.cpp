@@ -22,6 +22,7 @@
 #include "base/plugin_library.hpp"
 #include "cli/command.hpp"
 #include "cli/command_line.hpp"
+#include "cli/stop_signals.hpp"
 #include "scenarios/reader/plugins.hpp"
 #include "sim/engine/event_queue.hpp"
 
@@ -153,6 +154,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     keep_standard_streams();
+    ukemi::cli::remove_locks_when_killed();
     const ukemi::InputFiles inputs;
     try {
         ukemi::analysis::keep_typed_command({argv, static_cast<std::size_t>(argc)});

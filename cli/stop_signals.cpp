@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include "analysis/output_folder.hpp"
+
 namespace ukemi::cli {
 
 namespace {
@@ -11,6 +13,12 @@ namespace {
 std::atomic<int> stop_requests{0};
 std::atomic<int> first_signal{0};
 std::atomic<std::int64_t> last_signal_ms{0};
+
+void end_by(int signal) {
+    analysis::remove_held_locks();
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
 
 void note_first(int signal) {
     int none = 0;
@@ -40,8 +48,7 @@ void note_until_repeated(int signal) {
     note_first(signal);
     if (!is_new_request()) return;
     if (++stop_requests == 1) return;
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
+    end_by(signal);
 }
 
 }  // namespace
@@ -54,6 +61,13 @@ const std::atomic<int>& watch_stop_signals(SecondSignal second) {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     return stop_requests;
+}
+
+void remove_locks_when_killed() {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        // nohup, and shells for what runs in the background, have them ignored.
+        if (std::signal(signal, end_by) == SIG_IGN) std::signal(signal, SIG_IGN);
+    }
 }
 
 int stopped_exit_code() { return 128 + first_signal; }

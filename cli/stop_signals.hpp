@@ -16,6 +16,10 @@ enum class SecondSignal : std::uint8_t {
 // does not kill.
 const std::atomic<int>& watch_stop_signals(SecondSignal second);
 
+// A signal that ends this process takes the locks of what it writes along. For all that watches
+// none itself.
+void remove_locks_when_killed();
+
 // What shells call the end by the signal that came first.
 int stopped_exit_code();
 

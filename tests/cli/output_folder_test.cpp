@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <map>
 #include <thread>
 
@@ -156,6 +157,20 @@ TEST_CASE("output folder: while one is written, others are kept out", "[cli][res
         CHECK(ran.err ==
               "ukemi: out: another process is writing there now (it holds ./.out.lock)\n");
     }
+    CHECK(names_in(scratch.path()) == Names{"small.json"});
+}
+
+TEST_CASE("output folder: a signal that ends the command takes its locks along", "[cli][results]") {
+    const ScratchFolder scratch;
+    write_file(scratch / "small.json", text_in(shipped("market/demo.json")));
+    const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP);
+    const Ran ran = run_ukemi_until(
+        scratch.path(),
+        {"replay", "small.json", "--seeds", "1..100000", "--out", "out", "--csv", "rows.csv"},
+        signal, [&] {
+            return fs::exists(scratch / ".out.lock") && fs::exists(scratch / ".rows.csv.lock");
+        });
+    CHECK(ran.code == -signal);
     CHECK(names_in(scratch.path()) == Names{"small.json"});
 }
 
