@@ -1,9 +1,12 @@
 // step_player.cpp — from one step to the next.
 #include "sim/step/step_player.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
 namespace ukemi::sim {
@@ -113,6 +116,13 @@ void StepPlayer::close_step() {
     const Instant end = record_.end;
     result_.steps.push_back(std::move(record_));
     over_ = static_cast<std::int64_t>(steps_done()) >= job_.steps;
+    constexpr std::int64_t further_most = 100'000;  // some ten megabytes of records
+    if (static_cast<std::int64_t>(steps_done()) - job_.steps >= further_most) {
+        throw InputError(fmt::format("job {}", job_.name), "",
+                         fmt::format("does {} steps more than it has to until the other jobs have "
+                                     "done theirs: expected fewer steps of the slower jobs",
+                                     further_most));
+    }
     if (goes_on()) next_step(end);
 }
 

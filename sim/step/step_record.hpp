@@ -141,7 +141,7 @@ struct StepOptions {
     std::int64_t detailed_steps = 0;  // how many steps of each job keep their details
     NetworkRule network = {};
     // A job that has done its steps goes on until all have done theirs, so that nobody is alone on
-    // a link that they share.
+    // a link that they share; InputError after a hundred thousand steps more than its own.
     bool until_all_are_done = false;
 };
 

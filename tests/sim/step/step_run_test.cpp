@@ -208,6 +208,27 @@ TEST_CASE("step: jobs that go on until all are done share their links to the end
     CHECK(again[1].steps.size() == sharing[1].steps.size());
 }
 
+TEST_CASE("step: going on until all are done has a bound, and the job that meets it is named",
+          "[step]") {
+    const SmallCluster cluster(4);
+    sim::StepJob slow = cluster.job(4);
+    slow.name = "slow";
+    slow.compute.assign(4, minutes(10));
+    slow.steps = 1;
+    sim::StepJob quick = cluster.job(4);
+    quick.name = "quick";
+    quick.buckets.clear();
+    quick.compute.assign(4, milliseconds(1));
+    const std::vector<sim::StepJob> both = {slow, quick};
+    sim::StepOptions options;
+    options.until_all_are_done = true;
+    CHECK_THROWS_WITH(sim::run_steps(cluster.topology, both, {}, options),
+                      Catch::StartsWith("job quick: does 100000 steps more than it has to"));
+    slow.compute.assign(4, seconds(10));
+    const std::vector<sim::StepJob> nearer = {slow, quick};
+    CHECK(sim::run_steps(cluster.topology, nearer, {}, options)[1].steps.size() > 1000);
+}
+
 TEST_CASE("step: stragglers cost the mean of the largest of n lognormal draws", "[step]") {
     // Exact quadrature: mean 1, coefficient of variation 0.2, the largest of 8 is 1.310 on average.
     const SmallCluster cluster(8);
