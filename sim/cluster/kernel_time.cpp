@@ -93,7 +93,8 @@ constexpr double kernel_start_s = 2e-6;  // assumed
 // Rows that begin at multiples of 8 or 4 bytes are loaded in copies of that size (PTX's cp.async
 // has 4, 8 and 16), so many more for the same bytes: as much slower, never below the measured odd
 // ones. (Assumed; that 8 bytes are better than 2 was seen in Megatron's steps with 4 ranks.) Both
-// are of tensor cores: in fp32 products are computed without them, from values loaded one by one.
+// are of tensor cores: in fp32, and where there are none, products are computed without them, from
+// values loaded one by one.
 double alignment_share(std::int64_t row_bytes, double unaligned_share) {
     if (row_bytes % 16 == 0) return 1;
     return std::max(row_bytes % 8 == 0 ? 0.5 : row_bytes % 4 == 0 ? 0.25 : 0, unaligned_share);
@@ -122,7 +123,8 @@ KernelClock::KernelClock(const GpuProfile& gpu, Precision precision, const Kerne
       memory_(gpu.memory_gb_per_s * 1e9 * rates.memory_share),
       l2_(rates.l2_gb_per_s * 1e9),
       bytes_a_value_(value_bytes(precision)),
-      is_fp32_(precision == Precision::fp32) {
+      is_fp32_(precision == Precision::fp32),
+      on_tensor_cores_(!is_fp32_ && gpu.has_tensor_cores()) {
     INVARIANT(rates.multiprocessors > 0 && rates.product_share > 0 && memory_ > 0 && l2_ > 0);
     if (!(gpu.peak_flops(precision) > 0)) {
         throw InputError(where, "",
@@ -167,9 +169,9 @@ KernelClock::Tiled KernelClock::tiled(const Gemm& gemm, double share,
 KernelSum KernelClock::product_saving(const Gemm& gemm, double saving) const {
     INVARIANT(gemm.rows >= 1 && gemm.columns >= 1 && gemm.depth >= 1 && gemm.batch >= 1);
     const std::int64_t value_bytes = gemm.eight_bits && is_fp8() ? 1 : bytes_a_value_;
-    const double share =
-        rates_.product_share *
-        (is_fp32_ ? saving : alignment_share(gemm.row * value_bytes, rates_.unaligned_share));
+    double share = rates_.product_share;
+    if (is_fp32_) share *= saving;
+    if (on_tensor_cores_) share *= alignment_share(gemm.row * value_bytes, rates_.unaligned_share);
     double bytes = gemm.bytes;
     if (bytes == 0) {
         const std::int64_t inputs = (gemm.rows + gemm.columns) * gemm.depth * value_bytes;

@@ -119,6 +119,7 @@ private:
     double l2_ = 0;
     std::int64_t bytes_a_value_ = 4;
     bool is_fp32_ = true;
+    bool on_tensor_cores_ = false;
 };
 
 }  // namespace ukemi::sim

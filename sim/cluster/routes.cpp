@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -94,6 +95,37 @@ struct Routes::State {
         return before;
     }
 
+    // How many links the best ways from there to the target have before the first of the network.
+    std::uint32_t links_to_network(std::uint32_t at, RouteCosts::Target& target) {
+        const std::pair key{at, target.device};
+        const auto known = links_out.find(key);
+        if (known != links_out.end()) return known->second;
+        std::vector<RouteCosts::Step> best;
+        costs.best_steps(at, target, best);
+        std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+        for (const RouteCosts::Step& step : best) {
+            const bool leaves = topology.link(step.link).kind == LinkKind::network;
+            least = std::min(least, leaves ? 0 : 1 + links_to_network(step.to, target));
+        }
+        links_out.emplace(key, least);
+        return least;
+    }
+
+    // Of ways that are equally good, those that leave the machine at once: where rails join NICs of
+    // one number, all messages then cross inside the machine that they come to, and no two of
+    // different GPUs share a NIC of which each has one.
+    void keep_nearest_out(std::uint32_t at, RouteCosts::Target& target,
+                          std::vector<RouteCosts::Step>& best) {
+        const MachineId machine = topology.device(static_cast<DeviceId>(at)).machine;
+        if (best.size() < 2 || machine == no_machine) return;
+        if (topology.device(static_cast<DeviceId>(target.device)).machine == machine) return;
+        const std::uint32_t least = links_to_network(at, target);
+        std::erase_if(best, [&](const RouteCosts::Step& step) {
+            if (topology.link(step.link).kind == LinkKind::network) return least > 0;
+            return least == 0 || links_to_network(step.to, target) + 1 > least;
+        });
+    }
+
     // Says which device it is, whatever else the network has.
     std::uint64_t own_of(DeviceId id) const {
         const Device& device = topology.device(id);
@@ -119,6 +151,7 @@ struct Routes::State {
         std::uint64_t ways = 1;  // among which turns have chosen in the machine that the path is in
         while (at != target.device) {
             costs.best_steps(at, target, best);
+            keep_nearest_out(at, target, best);
             INVARIANT(!best.empty());
             const auto turn = turn_of_gpu(from, to, best);
             std::uint64_t choice = 0;
@@ -139,6 +172,7 @@ struct Routes::State {
     const Topology& topology;
     RouteCosts costs;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> turns;  // by GPU and first way
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> links_out;  // by both ends
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::vector<LinkId>> paths;
 };
 

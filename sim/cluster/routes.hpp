@@ -1,7 +1,9 @@
 // routes.hpp — which way a flow takes through a topology, and always the same one.
 //
 // Shortest paths: fewest network links first (as switches count hops), then the least latency, then
-// the fewest links. A GPU is no thoroughfare: a path may begin and end at one, never cross it.
+// the fewest links, then the soonest out of the machine: on rails a message takes its sender's NIC
+// and crosses inside the machine that it comes to. A GPU is no thoroughfare: a path may begin and
+// end at one, never cross it.
 // Where several next links are equally good (ECMP), each device chooses by a hash of (source,
 // destination, flow number, itself), so that flows spread, one flow keeps to one path, and no
 // choice depends on an address. Among NICs that are equally near to a GPU, beside it or anywhere in

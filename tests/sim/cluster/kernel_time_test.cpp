@@ -81,6 +81,9 @@ TEST_CASE("kernels: rows of an odd length are slow on tensor cores", "[kernels]"
     const sim::KernelClock fp32 = clock_of("a100_sxm4_80gb", sim::Precision::fp32);
     CHECK(seconds_of(fp32, {4096, 50257, 2048, 1, 0, 50257}) ==
           seconds_of(fp32, {4096, 50257, 2048}));
+    const sim::KernelClock p100 = clock_of("p100_sxm2", sim::Precision::fp16);  // has none
+    CHECK(seconds_of(p100, {4096, 50257, 2048, 1, 0, 50257}) ==
+          seconds_of(p100, {4096, 50257, 2048}));
 }
 
 TEST_CASE("kernels: a block of Megatron is 15 kernels forward, and scales as it is cut",

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -110,6 +111,32 @@ TEST_CASE("routes: machines beside them change no ways", "[routes]") {
     };
     for (const char* machine : {"dgx_a100", "p3.8xlarge"}) {
         CHECK(ways(4, machine) == ways(9, machine));
+    }
+}
+
+// Rails join NICs of one number: a message may cross to the receiver's number inside either
+// machine. Where some crossed here and some there, two of a permutation would share a NIC.
+TEST_CASE("routes: on rails no two messages of a permutation share a link outside", "[routes]") {
+    const std::string name = GENERATE("mi300x_8", "dgx_h100", "dgx_a100", "a3-megagpu-8g");
+    sim::FabricSpec fabric;
+    fabric.kind = sim::FabricKind::rails;
+    sim::ClusterSpec spec;
+    spec.zones.push_back({name, 2, fabric});
+    const sim::Topology topology = sim::build_cluster(spec);
+    sim::Routes routes(topology);
+    const auto here = topology.devices_of(sim::DeviceKind::gpu, sim::MachineId{0});
+    const auto there = topology.devices_of(sim::DeviceKind::gpu, sim::MachineId{1});
+    for (std::size_t shift = 0; shift < here.size(); ++shift) {
+        CAPTURE(name, shift);
+        std::set<sim::LinkId> taken;
+        for (std::size_t i = 0; i < here.size(); ++i) {
+            for (const sim::LinkId link :
+                 routes.route(here[i], there[(i + shift) % there.size()])) {
+                if (topology.link(link).kind != sim::LinkKind::network) continue;
+                CHECK(taken.insert(link).second);
+            }
+        }
+        CHECK(taken.size() == 2 * here.size());
     }
 }
 
