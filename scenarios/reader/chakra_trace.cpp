@@ -248,14 +248,8 @@ public:
             node.name = name->get<std::string>();
         }
         if (const json* type = member(object, "type"); type != nullptr) {
-            const auto named = type->is_string()
-                                   ? std::ranges::find(type_names, type->get<std::string>())
-                                   : type_names.end();
-            const bool by_name = type->is_string();
-            node.type = !by_name ? type_of(natural(type, "type"))
-                        : named == type_names.end()
-                            ? ChakraType::other
-                            : type_of(static_cast<std::uint64_t>(named - type_names.begin()));
+            node.type = type->is_string() ? type_named(type->get<std::string>(), complain)
+                                          : type_of(natural(type, "type"));
         }
         for (const std::string_view key : {"ctrl_deps", "data_deps"}) {
             const json* ids = member(object, key);
@@ -272,6 +266,15 @@ public:
     }
 
 private:
+    template <class Complain>
+    static ChakraType type_named(const std::string& name, const Complain& complain) {
+        const auto* const found = std::ranges::find(type_names, name);
+        if (found == type_names.end()) {
+            complain(fmt::format("type: {} is none of Chakra's{}", ukemi::quoted(name),
+                                 did_you_mean(name, type_names)));
+        }
+        return type_of(static_cast<std::uint64_t>(found - type_names.begin()));
+    }
     static void read_json_attribute(const json& attribute, ChakraNode& node,
                                     const Complain& complain) {
         if (!attribute.is_object() || !attribute.contains("name")) return;

@@ -18,7 +18,7 @@
 
 namespace ukemi::scenarios {
 
-// As in the schema; a type of which nothing is known is `other`.
+// As in the schema; a number that it does not have is `other`, a name is refused.
 enum class ChakraType : std::uint8_t {
     metadata,
     load,

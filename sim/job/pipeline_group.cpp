@@ -42,7 +42,8 @@ void PipelineGroup::carry_out(PipelineOrder order) {
 
 // Who joins a meeting for which nothing trains waits with the others.
 void PipelineGroup::started(Instance& instance) {
-    carry_out(pipelines_.started(instance.id));
+    carry_out(called_at_ == parts_.queue.now() ? pipelines_.started_with_others(instance.id)
+                                               : pipelines_.started(instance.id));
     if (pipelines_.called().empty() || parts_.trainer.phase() != policies::JobPhase::transition)
         return;
     parts_.ledger.set_alone(instance.lease, parts_.queue.now(), records::Cause::transition);

@@ -66,6 +66,12 @@ PipelineOrder Pipelines::started(InstanceId id) {
     return PipelineOrder::none;
 }
 
+PipelineOrder Pipelines::started_with_others(InstanceId id) {
+    const bool meets = status_ == Status::meeting && !rules_.as_simulated;
+    const PipelineOrder order = started(id);
+    return meets ? call(PipelineOrder::meet_anew) : order;
+}
+
 PipelineOrder Pipelines::lost(InstanceId id) {
     const bool spare = find(id) != nullptr && find(id)->places.empty();
     const std::vector<PipelinePlace> places = take_out(id);

@@ -53,9 +53,9 @@ enum class PipelineOrder : std::uint8_t {
     slow_down,    // somebody took over
     meet_all,     // nothing trains, or a stage is lost for good: a meeting begins
     meet_within,  // the same among those that are well: for machines that were added or lost
-    meet_anew,    // the meeting that has just been called, without one that was called to it
-    form,         // all have places: train
-    stop,         // too few for one pipeline
+    meet_anew,  // the meeting that has just been called, without one that was called, or with more
+    form,       // all have places: train
+    stop,       // too few for one pipeline
 };
 
 class Pipelines {
@@ -68,7 +68,9 @@ public:
     std::span<const InstanceId> called() const { return called_; }           // to the next meeting
 
     PipelineOrder started(InstanceId id);  // it can take a place from now on
-    PipelineOrder lost(InstanceId id);     // meet_all: the failure is fatal
+    // The same at the very moment at which a meeting was called: it is of this one, too.
+    PipelineOrder started_with_others(InstanceId id);
+    PipelineOrder lost(InstanceId id);  // meet_all: the failure is fatal
     // Whether what lost() ordered ends the steps, and with them all that is not in a checkpoint.
     bool ends(PipelineOrder order) const {
         return order == PipelineOrder::meet_all && !rules_.as_simulated;

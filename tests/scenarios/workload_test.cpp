@@ -399,6 +399,8 @@ TEST_CASE("workload: what is wrong is named with its place", "[workload]") {
     CHECK(trace(R"([{"id": -4, "type": 4}])") ==
           "t.et: object 1: id: expected a number from 0 on, found -4");
     CHECK(trace(R"({"name": "a scenario"})") == "t.et: object 1: expected a node with \"id\"");
+    CHECK(trace(R"({"id": 1, "type": "COMPNODE", "duration_micros": 5})") ==
+          "t.et: object 1: type: \"COMPNODE\" is none of Chakra's (did you mean \"COMP_NODE\"?)");
     CHECK(trace(R"({"id": 1, "type": 7, "name": "sum"})") ==
           "t.et: node 1 (\"sum\") is a collective: expected its comm_type");
     CHECK(trace(R"({"id": 1, "type": 7, "name": "sum",

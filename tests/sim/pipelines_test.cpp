@@ -165,6 +165,18 @@ TEST_CASE("pipelines: who goes as a meeting is called is not waited for", "[pipe
     CHECK(simulated.lost_with_others(InstanceId{4}) == PipelineOrder::none);
 }
 
+TEST_CASE("pipelines: who comes as a meeting is called is of it from its begin", "[pipelines]") {
+    Pipelines pipelines({true, 1500, 0.05, false});
+    CHECK(pipelines.started(InstanceId{0}) == PipelineOrder::meet_all);
+    CHECK(pipelines.started_with_others(InstanceId{1}) == PipelineOrder::meet_anew);
+    CHECK(pipelines.called().size() == 2);
+    CHECK(pipelines.started(InstanceId{2}) == PipelineOrder::none);  // later: it waits with them
+    CHECK(pipelines.called().size() == 3);
+    Pipelines simulated({true, 1500, 0.05, true});
+    CHECK(simulated.started(InstanceId{0}) == PipelineOrder::meet_all);
+    CHECK(simulated.started_with_others(InstanceId{1}) == PipelineOrder::none);
+}
+
 TEST_CASE("pipelines: of two meetings at a time the second finds nobody", "[pipelines]") {
     Pipelines pipelines = met(6, true);
     pipelines.lost(InstanceId{1});
