@@ -26,6 +26,7 @@ constexpr OutcomeColumn outcome_columns[] = {
     {"worker_h_mean", [](const OutcomeMeans& m) { return m.worker_h; }},
     {"spot_usd_mean", [](const OutcomeMeans& m) { return m.spot_usd; }},
     {"on_demand_usd_mean", [](const OutcomeMeans& m) { return m.on_demand_usd; }},
+    {"egress_usd_mean", [](const OutcomeMeans& m) { return m.egress_usd; }},
     {"optimum_usd_mean",
      [](const OutcomeMeans& m) { return m.optimum ? m.optimum->usd : unknown_mean; }},
     {"regret_percent",
@@ -74,9 +75,10 @@ OutcomeMeans outcome_means(std::span<const PolicyGroup::Member> members, bool of
         means.worker_h += to_hours(run.worker_time);
         means.spot_usd += to_dollars(run.spot.cost);
         means.on_demand_usd += to_dollars(run.on_demand.cost);
+        means.egress_usd += to_dollars(run.egress);
     }
     for (double* const sum : {&means.spot_h, &means.on_demand_h, &means.worker_h, &means.spot_usd,
-                              &means.on_demand_usd}) {
+                              &means.on_demand_usd, &means.egress_usd}) {
         *sum = counted == 0 ? unknown_mean : *sum / static_cast<double>(counted);
     }
     means.optimum = regret.optimum();

@@ -36,6 +36,7 @@ struct OutcomeMeans : OutcomeCounts {
     double worker_h = 0;  // of both, what machines were in the group that trains
     double spot_usd = 0;
     double on_demand_usd = 0;
+    double egress_usd = 0;  // beside both
     std::optional<OptimumMean> optimum;
     std::optional<double> regret_percent;
     std::size_t regret_runs = 0;  // that it is of: those in time

@@ -280,6 +280,9 @@ ReadRuns read_runs(const json& runs, const std::vector<std::string>& pointers,
             point.usd_by_market = {run.at("spot_usd").get<double>(),
                                    run.at("on_demand_usd").get<double>()};
         }
+        if (const auto egress = run.find("egress_usd"); egress != run.end()) {
+            point.egress_usd = egress->get<double>();
+        }
         add_variant(point, run, pointers);
         add_phases(phases, point, run);
         read.stored.push_back(stored_run(run, pointers));

@@ -44,6 +44,7 @@ struct RunPoint {
     std::optional<std::size_t> cluster = std::nullopt;
     // The same dollars by market. Nothing: nobody knows.
     std::optional<std::array<double, bought_markets.size()>> usd_by_market = std::nullopt;
+    double egress_usd = 0;  // what moving state between regions cost, beside causes and markets
 };
 
 // What a policy costs beyond another, as the mean over pairs of runs.

@@ -18,7 +18,7 @@ constexpr std::size_t all_characters = 1000;
 std::string problem_of(const RunPoint& run) {
     const auto drawable = [](double value) { return std::isfinite(value) && value >= 0; };
     const bool good = drawable(run.cost_usd) && drawable(run.duration_h) &&
-                      std::ranges::all_of(run.usd_by_cause, drawable) &&
+                      drawable(run.egress_usd) && std::ranges::all_of(run.usd_by_cause, drawable) &&
                       (!run.usd_by_market || std::ranges::all_of(*run.usd_by_market, drawable));
     if (good) return {};
     return fmt::format("a run of policy {} has a number that is negative or not finite",

@@ -27,6 +27,10 @@ std::vector<LegendEntry> entries_of(const BarPanel& panel) {
     std::vector<LegendEntry> entries;
     for (const std::vector<BarPart>* parts : {&panel.parts, &panel.other_parts}) {
         for (const BarPart& part : *parts) {
+            const bool again =
+                parts == &panel.other_parts &&
+                std::ranges::find(panel.parts, part.title, &BarPart::title) != panel.parts.end();
+            if (again) continue;
             entries.push_back(own_entry(part.title, "boxes " + look_of_part(part)));
         }
     }
@@ -44,18 +48,30 @@ double bars_end(std::span<const BarEnd> ends, double pixels) {
     return (longest > 0 ? longest : 1) / (1 - std::min(0.6, longest_text / pixels));
 }
 
+// What the parts add up to, in the words of gnuplot.
+std::string sum_of(std::span<const BarPart> parts, double factor) {
+    if (parts.empty()) return "0";
+    const std::size_t first = parts.front().column;
+    const std::size_t last = parts.back().column;
+    if (last == first + parts.size() - 1) {
+        return fmt::format("{}*(sum [c={}:{}] column(c))", factor, first, last);
+    }
+    std::string columns;
+    for (const BarPart& part : parts) {
+        columns += fmt::format("{}${}", columns.empty() ? "" : "+", part.column);
+    }
+    return fmt::format("{}*({})", factor, columns);
+}
+
 void add_bars(std::vector<std::string>& bars, const std::string& file,
               std::span<const BarPart> parts, const BarHeight& height, double factor) {
-    for (const BarPart& part : parts) {
-        const std::size_t first = parts.front().column;
-        const auto upto = [&](std::size_t column) {
-            return fmt::format("{}*(sum [c={}:{}] column(c))", factor, first, column);
-        };
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const BarPart& part = parts[i];
         bars.push_back(fmt::format(
             "'{}' skip 1 using (${} > 0 ? 0 : NaN):1:({}):({}):($1{:+}):($1{:+}) with boxxyerror "
             "{} notitle",
-            file, part.column, part.column == first ? "0" : upto(part.column - 1),
-            upto(part.column), height.from, height.to, look_of_part(part)));
+            file, part.column, sum_of(parts.first(i), factor), sum_of(parts.first(i + 1), factor),
+            height.from, height.to, look_of_part(part)));
     }
 }
 

@@ -14,7 +14,7 @@ namespace ukemi::plots {
 struct BarPart {
     std::string_view title;
     BarFill fill;
-    std::size_t column = 0;  // of the table; all parts of a bar stand in neighbouring columns
+    std::size_t column = 0;  // of the table
 };
 
 // Of the ledger's causes, wherever they are bars.
@@ -38,7 +38,8 @@ struct BarPanel {
     std::vector<BarPart> parts;
     std::vector<BarEnd> ends;  // of each row
     double factor = 1;         // from the table's values to those of the axis and the ends
-    // The same sum in other parts: a thinner bar below each. Usually empty.
+    // The same sum in other parts: a thinner bar below each. Usually empty. What is in both has one
+    // title and is named once.
     std::vector<BarPart> other_parts = {};
 };
 

@@ -120,12 +120,17 @@ void add_mean_columns(std::vector<JsonColumn>& columns, const std::string& title
                  {fmt::format("± {}", unit), key + "/high_95", scale, decimals, key + "/mean"}});
 }
 
-void add_bought_columns(std::vector<JsonColumn>& columns) {
+// The column of egress only where any row has some: most markets are of one region.
+void add_bought_columns(std::vector<JsonColumn>& columns, const ordered_json& rows) {
     add_columns(columns, {{"spot", "/spot_h_mean", 1, 1, "", true},
                           {"on demand", "/on_demand_h_mean", 1, 1, "", true},
                           {"spot, USD", "/spot_usd_mean"},
-                          {"on demand, USD", "/on_demand_usd_mean"},
-                          {"finished", "/finished", 1, 0, ""},
+                          {"on demand, USD", "/on_demand_usd_mean"}});
+    const bool egress = std::ranges::any_of(rows, [](const ordered_json& row) {
+        return number_at(row, "/egress_usd_mean").value_or(0) > 0;
+    });
+    if (egress) add_columns(columns, {{"egress, USD", "/egress_usd_mean"}});
+    add_columns(columns, {{"finished", "/finished", 1, 0, ""},
                           {"reached", "/reached", 1, 0, ""},
                           {"runs", "/runs", 1, 0, ""}});
 }
@@ -141,7 +146,7 @@ void add_policies(ReportPart& part, ordered_json rows) {
     add_columns(columns, {{"in time, %", "/deadline_met_share", 100, 0, ""},
                           {"taken away", "/revocations_mean", 1, 1, ""},
                           {"failed", "/failures_mean", 1, 1, ""}});
-    add_bought_columns(columns);
+    add_bought_columns(columns, rows);
     add_columns(columns, {{"optimum, USD", "/optimum_usd_mean"}, {"optimum is", "/optimum_kind"}});
     ReportTable table = table_of_rows("Policies", rows, columns);
     add_interval_note(table, rows);
@@ -166,7 +171,7 @@ void add_candidates(ReportPart& part, ordered_json rows, bool scenarios) {
     add_mean_columns(columns, "accuracy", "share", "/accuracy", 1, 4);
     add_columns(columns, {{"over the optimum, %", "/regret_percent", 1, 1, ""},
                           {"in time, %", "/deadline_met_share", 100, 0, ""}});
-    add_bought_columns(columns);
+    add_bought_columns(columns, rows);
     ReportTable table = table_of_rows("Time to the target", rows, columns);
     add_interval_note(table, rows);
     table.notes.emplace_back(

@@ -209,6 +209,34 @@ TEST_CASE("ukemi report: the tables hold the numbers of summary.csv", "[cli][rep
     CHECK(text_in(scratch / "again.html") == page.text());
 }
 
+TEST_CASE("ukemi report: spot, on demand and egress add up to the cost", "[cli][report]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(scratch.path(), {"replay", "two_regions", "--out", "r"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    REQUIRE(run_ukemi(scratch.path(), {"report", "r", "--out", "r.html"}).code == 0);
+    double egress = 0;
+    for (const auto& row : Page(scratch / "r.html").table("Results")) {
+        egress += number(row.at("egress, USD"));
+        CHECK(number(row.at("spot, USD")) + number(row.at("on demand, USD")) +
+                  number(row.at("egress, USD")) ==
+              Approx(number(row.at("cost, USD"))));
+    }
+    CHECK(egress > 1);
+
+    // No run of the other market has any, and there is no column.
+    REQUIRE(reported(scratch.path(), "replay", {"--out", "one_region"}).code == 0);
+    REQUIRE(run_ukemi(scratch.path(), {"report", "one_region", "--out", "one.html"}).code == 0);
+    CHECK_FALSE(Page(scratch / "one.html").table("Results")[0].contains("egress, USD"));
+    // Bars of causes are as long as the bill.
+    for (const auto& bar : csv_rows(scratch / "r/figures/cost_by_cause.csv")) {
+        for (const auto& run : csv_rows(scratch / "r/summary.csv")) {
+            if (run.at("policy") != bar.at("policy")) continue;
+            CHECK(number(bar.at("total_usd")) == Approx(number(run.at("cost_usd"))));
+        }
+    }
+}
+
 TEST_CASE("ukemi report: the command that it names makes the same results", "[cli][report]") {
     const ScratchFolder scratch;
     REQUIRE(reported(scratch.path(), "replay",

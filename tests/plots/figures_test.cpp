@@ -193,6 +193,21 @@ TEST_CASE("cost_by_cause: the same dollars by market where both were bought", "[
           "cost_by_cause: a run of policy steady has a number that is negative or not finite");
 }
 
+TEST_CASE("cost_by_cause: egress is a part of the bill where any run has some", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_policies();
+    for (plots::RunPoint& run : input.runs) run.usd_by_market = {run.cost_usd, 1};
+    input.runs[2].egress_usd = 10;  // of daring's two runs
+    plots::draw_cost_by_cause(input, folder.path(), without_gnuplot());
+    CHECK_THAT(folder.text_of("cost_by_cause.csv"),
+               Catch::Contains(",wasted_usd,egress_usd,total_usd,spot_usd,on_demand_usd,policy\n"
+                               "0,2,10,2,1.5,0.75,0.375,0.375,5,20,15,1,daring\n"));
+    const std::string script = folder.text_of("cost_by_cause.gp");
+    CHECK_THAT(script, Catch::Contains("'20.00 USD, 50 % useful'"));
+    CHECK_THAT(script, Catch::Contains("($11+$12+$9)"));  // the thinner bar ends with it, too
+    CHECK(script.find("'egress'") == script.rfind("'egress'"));
+}
+
 TEST_CASE("transition_phases: a row each, in the order given, with its sums", "[figures][golden]") {
     const ScratchFolder folder;
     const plots::FigureResult result =
