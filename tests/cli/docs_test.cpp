@@ -2,6 +2,7 @@
 // it.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <regex>
 
 #include "tests/cli/child.hpp"
 
@@ -53,6 +54,24 @@ TEST_CASE("docs: every command of a page runs, in its order", "[cli][docs]") {
     CHECK(ran.code == 0);
 }
 
+TEST_CASE("docs: keys that pages name in quotes are keys of scenarios", "[cli][docs]") {
+    const fs::path root = UKEMI_SOURCE_DIR;
+    const std::string keys = text_in(root / "scenarios/KEYS.md");
+    const std::regex quoted("`\"([a-z_]+)\"`");
+    int found = 0;
+    for (const fs::directory_entry& page : fs::directory_iterator(root / "docs")) {
+        if (page.path().extension() != ".md") continue;
+        const std::string text = text_in(page.path());
+        for (std::sregex_iterator key(text.begin(), text.end(), quoted), end; key != end; ++key) {
+            CAPTURE(page.path().filename(), key->str());
+            const std::regex whole("[`/]" + key->str(1) + "[`/]");
+            CHECK(std::regex_search(keys, whole));
+            ++found;
+        }
+    }
+    CHECK(found >= 3);
+}
+
 TEST_CASE("docs: numbers that the pages name are those that come out", "[cli][docs]") {
 #ifdef UKEMI_SANITIZED
     return;  // a library is built without sanitizers
@@ -60,7 +79,7 @@ TEST_CASE("docs: numbers that the pages name are those that come out", "[cli][do
     const ScratchFolder trace;
     const Ran own_trace = run_page(trace.path(), "own_trace.md");
     CHECK_THAT(own_trace.out, Catch::Contains("79.5 %") && Catch::Contains("losses        8 in") &&
-                                  Catch::Contains("median 20,") &&
+                                  Catch::Contains("median 20.8,") &&
                                   Catch::Contains("only 8 losses: the fit is rough"));
     const ScratchFolder job;
     const Ran own_job = run_page(job.path(), "own_job.md");
