@@ -71,6 +71,7 @@ std::string availability_text(const traces::TraceSeries& series, std::size_t wid
     }
     text += fmt::format("  runs with any {}\n", quantiles(detail.up_runs_h, "h"));
     text += fmt::format("  runs without  {}\n", quantiles(detail.down_runs_h, "h"));
+    text += "                runs that the record's ends cut off are left out\n";
     const auto values = traces::column_means(*series.availability, traces::chart_columns(width));
     text += traces::chart(values, 0, std::max(1, s.instances_max), 4, width,
                           fmt::format("instances over {:.1f} h", to_hours(s.length)));

@@ -26,6 +26,7 @@ struct Pooled {
     double down_median_h = 0;
     double length_h = 0;
     std::size_t losses = 0;
+    std::size_t up_runs = 0;
     std::size_t down_runs = 0;
 };
 
@@ -36,6 +37,22 @@ double quantile_or_zero(std::vector<double>& values, double q) {
 
 void append(std::vector<double>& to, const std::vector<double>& from) {
     to.insert(to.end(), from.begin(), from.end());
+}
+
+// Whole runs, and how long they last.
+void add_runs(Pooled& figures, std::span<const TraceSeries> series) {
+    AvailabilityDetail all;
+    for (const TraceSeries& one : series) {
+        if (!one.availability) continue;
+        const AvailabilityDetail detail = detail_of(*one.availability);
+        append(all.up_runs_h, detail.up_runs_h);
+        append(all.down_runs_h, detail.down_runs_h);
+    }
+    figures.up_runs = all.up_runs_h.size();
+    figures.down_runs = all.down_runs_h.size();
+    figures.up_median_h = quantile_or_zero(all.up_runs_h, 0.5);
+    figures.up_p90_h = quantile_or_zero(all.up_runs_h, 0.9);
+    figures.down_median_h = quantile_or_zero(all.down_runs_h, 0.5);
 }
 
 Pooled pooled(std::span<const TraceSeries> series) {
@@ -58,11 +75,8 @@ Pooled pooled(std::span<const TraceSeries> series) {
         const AvailabilityDetail detail = detail_of(*one.availability);
         append(all.burst_sizes, detail.burst_sizes);
         append(all.burst_shares, detail.burst_shares);
-        append(all.up_runs_h, detail.up_runs_h);
-        append(all.down_runs_h, detail.down_runs_h);
     }
     figures.losses = all.burst_sizes.size();
-    figures.down_runs = all.down_runs_h.size();
     if (figures.length_h > 0 && capacity > 0) {
         figures.share_mean = held / figures.length_h / capacity;
         figures.losses_per_hour = static_cast<double>(figures.losses) / figures.length_h;
@@ -70,9 +84,6 @@ Pooled pooled(std::span<const TraceSeries> series) {
     if (figures.losses > 0) figures.total_share = totals / static_cast<double>(figures.losses);
     figures.burst_mean = summarise(all.burst_sizes).mean;
     figures.burst_share_mean = summarise(all.burst_shares).mean;
-    figures.up_median_h = quantile_or_zero(all.up_runs_h, 0.5);
-    figures.up_p90_h = quantile_or_zero(all.up_runs_h, 0.9);
-    figures.down_median_h = quantile_or_zero(all.down_runs_h, 0.5);
     return figures;
 }
 
@@ -125,8 +136,10 @@ PricesPooled pooled_prices(std::span<const TraceSeries> series, double usd_on_de
 
 std::vector<ComparedFigure> compare_availability(std::span<const TraceSeries> recorded,
                                                  std::span<const TraceSeries> generated) {
-    const Pooled r = pooled(recorded);
-    const Pooled g = pooled(generated);
+    Pooled r = pooled(recorded);
+    Pooled g = pooled(generated);
+    add_runs(r, recorded);
+    add_runs(g, windows_like(recorded, generated));
     std::vector<ComparedFigure> figures;
     figures.push_back(within_margin("mean share held", r.share_mean, g.share_mean, 0.06));
     if (r.losses == 0) {
@@ -138,10 +151,13 @@ std::vector<ComparedFigure> compare_availability(std::span<const TraceSeries> re
     figures.push_back(within_margin("share of what is held that a loss takes", r.burst_share_mean,
                                     g.burst_share_mean, 0.1));
     figures.push_back(within_margin("share of total losses", r.total_share, g.total_share, 0.1));
-    if (r.down_runs >= 5) {  // a quantile of fewer runs is nobody's
+    constexpr std::size_t runs_least = 5;  // a quantile of fewer is nobody's
+    if (r.up_runs >= runs_least) {
         figures.push_back(
             within_factor("median run with any, h", r.up_median_h, g.up_median_h, 1.6));
         figures.push_back(within_factor("90 % run with any, h", r.up_p90_h, g.up_p90_h, 1.8));
+    }
+    if (r.down_runs >= runs_least) {
         figures.push_back(
             within_factor("median run with none, h", r.down_median_h, g.down_median_h, 1.6));
     }

@@ -24,7 +24,9 @@ struct ComparedFigure {
 };
 
 // Series with availability: mean share, losses an hour, burst sizes, total losses, run lengths and,
-// with two series or more, their mean correlation. Lists are pooled over the series.
+// with two series or more, their mean correlation. Lists are pooled over the series. Run lengths
+// are of whole runs, on the generated side within windows as long as the recorded series
+// (market_statistics.hpp), so that what is too long for a record is missing on both.
 std::vector<ComparedFigure> compare_availability(std::span<const TraceSeries> recorded,
                                                  std::span<const TraceSeries> generated);
 // Mean, quantiles, changes a day and the share of time above `usd_on_demand` (0: not asked).

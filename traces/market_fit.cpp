@@ -361,7 +361,7 @@ Duration length_to_compare(std::span<const TraceSeries> recorded, std::int32_t z
         if (one.price) add(*one.price);
     }
     constexpr double steps_most = 4e6;
-    constexpr double hours_most = 300 * 24;
+    const double hours_most = std::max(300.0 * 24, length_h);
     const double of_a_zone = steps / static_cast<double>(std::max<std::size_t>(1, recorded.size()));
     const double enough_h = steps_most / zones * length_h / std::max(1.0, of_a_zone);
     return ukemi::seconds(std::clamp(enough_h, 24.0, hours_most) * 3600);

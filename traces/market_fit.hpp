@@ -34,7 +34,7 @@ MarketFit fit_market(std::span<const TraceSeries> series, std::span<const Lifeti
                      const FitOptions& options);
 
 // How long a generated market of so many zones must be to be compared with the recorded one: 300
-// days, or some million steps where that is shorter.
+// days or the longest recorded series, or some million steps where that is shorter.
 Duration length_to_compare(std::span<const TraceSeries> recorded, std::int32_t zones);
 
 // Two exponentials for waits (hours, more than zero), `cut` those that were cut short.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -37,6 +38,18 @@ std::optional<std::int64_t> start_of(const AvailabilitySeries& series, std::stri
     return parse_timestamp(start);
 }
 
+// What holds from one moment on, for so long; that is within the series.
+AvailabilitySeries window_of(const AvailabilitySeries& series, Instant from, Duration length) {
+    AvailabilitySeries window;
+    window.end = Instant::at(length);
+    auto step = std::ranges::upper_bound(series.steps, from, {}, &Step<std::int32_t>::at);
+    window.steps.push_back({Instant{}, std::prev(step)->value});
+    for (; step != series.steps.end() && step->at < from + length; ++step) {
+        window.steps.push_back({Instant::at(step->at - from), step->value});
+    }
+    return window;
+}
+
 std::size_t hour_of(std::int64_t start_ns, Instant at) {
     return static_cast<std::size_t>((start_ns + at.raw()) / ns_per_hour % 24);
 }
@@ -45,15 +58,15 @@ std::size_t hour_of(std::int64_t start_ns, Instant at) {
 
 AvailabilityDetail detail_of(const AvailabilitySeries& series) {
     AvailabilityDetail detail;
-    Instant run_start;
+    std::optional<Instant> run_start;    // nothing in the run with which the series begins
     std::optional<Instant> quiet_start;  // nothing while there is nothing to lose, or at first
     for (std::size_t i = 1; i < series.steps.size(); ++i) {
         const std::int32_t before = series.steps[i - 1].value;
         const std::int32_t now = series.steps[i].value;
         const Instant at = series.steps[i].at;
         if ((before > 0) != (now > 0)) {
-            (before > 0 ? detail.up_runs_h : detail.down_runs_h)
-                .push_back(to_hours(at - run_start));
+            auto& runs = before > 0 ? detail.up_runs_h : detail.down_runs_h;
+            if (run_start) runs.push_back(to_hours(at - *run_start));
             run_start = at;
         }
         if (now < before) {
@@ -70,6 +83,33 @@ AvailabilityDetail detail_of(const AvailabilitySeries& series) {
         std::ranges::sort(*list);
     }
     return detail;
+}
+
+std::vector<TraceSeries> windows_like(std::span<const TraceSeries> recorded,
+                                      std::span<const TraceSeries> generated) {
+    std::vector<Duration> lengths;
+    for (const TraceSeries& one : recorded) {
+        if (one.availability) lengths.push_back(one.availability->end.since_start());
+    }
+    constexpr std::size_t windows_most = 100'000;  // as good as all of them
+    const std::size_t most_of_one =
+        std::max<std::size_t>(1, windows_most / std::max<std::size_t>(1, generated.size()));
+    std::vector<TraceSeries> windows;
+    std::size_t next = 0;
+    for (const TraceSeries& one : generated) {
+        if (!one.availability) continue;
+        const std::size_t before = windows.size();
+        Instant from;
+        while (!lengths.empty() && windows.size() - before < most_of_one) {
+            const Duration length = lengths[next % lengths.size()];
+            if (length <= Duration{} || length > one.availability->end - from) break;
+            windows.emplace_back().availability = window_of(*one.availability, from, length);
+            from = from + length;
+            ++next;
+        }
+        if (windows.size() == before) windows.emplace_back().availability = one.availability;
+    }
+    return windows;
 }
 
 PriceDetail detail_of(const PriceSeries& series) {

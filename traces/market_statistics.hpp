@@ -1,8 +1,8 @@
 // market_statistics.hpp — what a market is like beyond its means: bursts, runs, hours, neighbours.
 //
-// Lists are sorted. Runs that the series cuts off at its end are left out, because nobody knows how
-// long they would have lasted. Correlations are Pearson's, of hourly samples over the time that two
-// series have in common.
+// Lists are sorted and hold whole runs: those that the series cuts off, at its beginning or at its
+// end, are left out, because nobody knows how long they lasted. Correlations are Pearson's, of
+// hourly samples over the time that two series have in common.
 #pragma once
 
 #include <array>
@@ -25,6 +25,12 @@ struct AvailabilityDetail {
     std::vector<double> quiet_runs_h;  // from a loss, or from the first instance held, to a loss
 };
 AvailabilityDetail detail_of(const AvailabilitySeries& series);
+
+// The generated series cut into windows one after the other, as long as the recorded ones in turn;
+// a series too short for the next of them, whole. Short records hold few of the long runs, and
+// windows as short leave out as many: whole runs of both can be compared.
+std::vector<TraceSeries> windows_like(std::span<const TraceSeries> recorded,
+                                      std::span<const TraceSeries> generated);
 
 struct PriceDetail {
     // Time-weighted: the price that is not exceeded for this share of the time.

@@ -95,7 +95,7 @@ TEST_CASE("market statistics: bursts, runs and quiet times of a series by hand",
     const AvailabilityDetail detail = detail_of(series);
     CHECK(detail.burst_sizes == std::vector<double>{1, 1, 3});
     CHECK(detail.burst_shares.back() == 1);
-    CHECK(detail.up_runs_h == std::vector<double>{2});  // the last one is cut off
+    CHECK(detail.up_runs_h.empty());  // the first and the last one are cut off
     CHECK(detail.down_runs_h == std::vector<double>{2});
     CHECK(detail.quiet_runs_h == std::vector<double>{1, 1});
     CHECK_FALSE(by_hour_of_day(series, "2020-01-01T00:00:00Z"));  // less than a day
@@ -111,6 +111,26 @@ TEST_CASE("market statistics: bursts, runs and quiet times of a series by hand",
     CHECK(price.usd_median == 1);
     CHECK(price.usd_p99 == Approx(1.05));
     CHECK(price.jumps == 1);
+}
+
+TEST_CASE("market statistics: windows of a generated series as long as the recorded ones",
+          "[market_statistics]") {
+    const auto zone = [](AvailabilitySeries series) {
+        TraceSeries one;
+        one.availability = std::move(series);
+        return one;
+    };
+    const std::vector<TraceSeries> recorded{zone(counts({{0, 1}}, 100)),
+                                            zone(counts({{0, 1}}, 30))};
+    const std::vector<TraceSeries> generated{
+        zone(counts({{0, 2}, {50, 0}, {100, 1}, {120, 3}}, 240)), zone(counts({{0, 5}}, 20))};
+    const auto windows = windows_like(recorded, generated);
+    REQUIRE(windows.size() == 4);
+    CHECK(windows[0].availability == counts({{0, 2}, {50, 0}}, 100));
+    CHECK(windows[1].availability == counts({{0, 1}, {20, 3}}, 30));
+    CHECK(windows[2].availability == counts({{0, 3}}, 100));
+    CHECK(windows[3].availability == counts({{0, 5}}, 20));  // too short: whole
+    CHECK(windows_like({}, generated).size() == 2);
 }
 
 TEST_CASE("market statistics: correlations follow the calendar", "[market_statistics]") {

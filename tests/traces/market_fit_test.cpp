@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -124,6 +125,35 @@ TEST_CASE("market fit: a generated market is fitted by one that behaves the same
         CHECK(misfits(figures) == 0);
         CHECK_FALSE(fit.parameters.daily.depth > 0);  // zones that say no start have no hours
     }
+}
+
+TEST_CASE("market fit: runs of short records are compared with runs of windows as short", "[fit]") {
+    // Machines come and go without memory, up 20 h and down 1 h in the mean, in records of a day.
+    std::mt19937_64 random(1);  // NOLINT: the same in every run
+    const auto wait_h = [&](double mean_h) {
+        return -mean_h * std::log(1 - static_cast<double>(random() >> 11U) * 0x1p-53);
+    };
+    std::vector<TraceSeries> recorded(100);
+    for (TraceSeries& one : recorded) {
+        AvailabilitySeries& series = one.availability.emplace();
+        std::int32_t held = wait_h(1) < 3 ? 1 : 0;  // up 20 times of 21
+        series.end = Instant::at(days(1));
+        for (double at_h = 0; at_h < 24; held = 1 - held) {
+            series.steps.push_back({Instant::at(ukemi::seconds(at_h * 3600)), held});
+            at_h += wait_h(held == 1 ? 20 : 1);
+        }
+    }
+    FitOptions options;
+    options.name = options.source = "short";
+    options.sampling = minutes(1);
+    const MarketFit fit = fit_market(recorded, {}, options);
+    const auto figures = compare_availability(
+        recorded, generate_market(fit.parameters, 1, 16, length_to_compare(recorded, 16)));
+    INFO(describe(figures));
+    CHECK(figure(figures, "median run with any, h").fits());
+    CHECK(figure(figures, "90 % run with any, h").fits());
+    CHECK(figure(figures, "median run with none, h").fits());
+    CHECK(figure(figures, "90 % run with any, h").generated < 24);
 }
 
 TEST_CASE("market fit: recorded bursts are met, and independent losses are told apart",

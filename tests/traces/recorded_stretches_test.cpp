@@ -54,14 +54,23 @@ Runs runs_of(const Zones& series) {
     return all;
 }
 
-// Exponential with the same mean, at its quantiles.
-std::vector<double> memoryless(const std::vector<double>& runs_h) {
-    double sum = 0;
-    for (const double run : runs_h) sum += run;
+// Exponential, at its quantiles: all the time with any machines, or with none, over how often it
+// ended. Runs that a record cuts off are part of that time.
+std::vector<double> memoryless(const Zones& series, bool up) {
+    double time_h = 0;
+    double ends = 0;
+    for (const TraceSeries& one : series) {
+        const auto& steps = one.availability->steps;
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            if ((steps[i].value > 0) != up) continue;
+            time_h += to_hours(end_of_step(*one.availability, i) - steps[i].at);
+            if (i + 1 < steps.size() && (steps[i + 1].value > 0) != up) ++ends;
+        }
+    }
     std::vector<double> made;
     constexpr int many = 1000;
     for (int i = 0; i < many; ++i) {
-        made.push_back(-std::log(1 - (i + 0.5) / many) * sum / static_cast<double>(runs_h.size()));
+        made.push_back(-std::log(1 - (i + 0.5) / many) * time_h / ends);
     }
     return made;
 }
@@ -142,15 +151,19 @@ TEST_CASE("recorded stretches: run lengths of a zone that was kept back", "[stre
             if (pooled.up_h.empty() || pooled.down_h.empty()) continue;
             ++kept;
             const auto zones = static_cast<std::int32_t>(others.size());
-            const Runs stretched = runs_of(
-                generate_market(set_to(others, family.sampling, days(3)), 1, zones, days(200)));
-            const Runs chained =
-                runs_of(generate_market(set_to(others, family.sampling, {}), 1, zones, days(200)));
+            // Whole runs, in windows as long as the record that was kept back.
+            const auto runs_in_windows = [&](Duration stretch) {
+                const MarketParameters set = set_to(others, family.sampling, stretch);
+                return runs_of(windows_like({&family.zones[out], 1},
+                                            generate_market(set, 1, zones, days(200))));
+            };
+            const Runs stretched = runs_in_windows(days(3));
+            const Runs chained = runs_in_windows({});
             const auto add = [&](Sums& sum, std::vector<double> Runs::*kind) {
                 sum.others += distance(pooled.*kind, held_out.*kind);
                 sum.stretches += distance(stretched.*kind, held_out.*kind);
                 sum.chain += distance(chained.*kind, held_out.*kind);
-                sum.poisson += distance(memoryless(pooled.*kind), held_out.*kind);
+                sum.poisson += distance(memoryless(others, kind == &Runs::up_h), held_out.*kind);
             };
             add(sums[0], &Runs::up_h);
             add(sums[1], &Runs::down_h);
