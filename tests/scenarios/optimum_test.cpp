@@ -230,6 +230,40 @@ TEST_CASE("optimum: what it is called says what it is worth", "[optimum]") {
     CHECK(name_of(OptimumKind::impossible) == "impossible");
 }
 
+TEST_CASE("optimum: each rule that is not plain makes it a bound", "[optimum]") {
+    const auto spot = capacity({{Duration{}, 8}, {hours(1), 3}, {hours(2), 8}}, hours(30));
+    const sim::MarketData plain = market({zone("a", spot, price(1), 3)});
+    const sim::JobSpec one = job(hours(5));
+    REQUIRE(optimum_of(plain, one).kind == OptimumKind::exact);
+    using Rules = sim::MarketRules;
+    struct Rule {
+        const char* name;
+        void (*add)(Rules& rules);
+    };
+    const Rule all[] = {
+        {"blockout", [](Rules& rules) { rules.blockout = minutes(1); }},
+        {"launches fail", [](Rules& rules) { rules.launch_failure = 0.1; }},
+        {"steps of spot", [](Rules& rules) { rules.spot_billing.granularity = minutes(1); }},
+        {"least on demand", [](Rules& rules) { rules.on_demand_billing.minimum = minutes(2); }},
+        {"uneven", [](Rules& rules) { rules.machine_speeds = {900}; }},
+        {"slow", [](Rules& rules) { rules.slow_share = 0.5; }},
+        {"bids", [](Rules& rules) { rules.bidding = true; }},
+        {"age", [](Rules& rules) { rules.lifetime_max = hours(24); }},
+        {"free", [](Rules& rules) { rules.spot_billing.free_if_taken_within = minutes(9); }},
+        {"last part", [](Rules& rules) { rules.spot_billing.last_part_free_if_taken = true; }},
+        {"beginning", [](Rules& rules) { rules.spot_billing.price_at_beginning = true; }},
+    };
+    for (const Rule& rule : all) {
+        CAPTURE(rule.name);
+        sim::MarketData changed = plain;
+        rule.add(changed.rules);
+        CHECK(optimum_of(changed, one).kind == OptimumKind::bound);
+    }
+    sim::MarketData late = plain;
+    late.provisioning = hours(1);
+    CHECK(optimum_of(late, one).kind == OptimumKind::bound);
+}
+
 TEST_CASE("optimum: equals the cheapest of all schedules in small worlds", "[optimum][property]") {
     constexpr std::size_t worlds = 1000;
     struct Found {
