@@ -231,10 +231,14 @@ if [ $start = direct ]; then
             --set /training/learning_rate=0.002
         step calibrate 90 ukemi calibrate "$@" --workers 2 --no-machine --repeat 1 --stretches 3 \
             --steps 25 --out out/box.json
-        step calibrate-again 90 ukemi calibrate "$@" --workers 2 --no-machine --repeat 1 \
-            --stretches 3 --steps 25 --out out/again.json --compare out/box.json
-        step predict 60 ukemi predict "$@" --workers 2 --costs out/box.json --out out/predict \
-            --most 6 --repeat 3 --seconds 1
+        if [ -e out/box.json ]; then
+            step calibrate-again 90 ukemi calibrate "$@" --workers 2 --no-machine --repeat 1 \
+                --stretches 3 --steps 25 --out out/again.json --compare out/box.json
+            step predict 60 ukemi predict "$@" --workers 2 --costs out/box.json --out out/predict \
+                --most 6 --repeat 3 --seconds 1
+        elif [ "$outcome" != not_asked ]; then
+            note 'calibrate-again, predict' 'skipped: no calibration' ''
+        fi
         step train-taken 60 ukemi train "$@" --workers 4 --set /cluster/count_max=4 \
             --set /job/samples=2000000 --set /market/after_last_row=repeat \
             --revocations market.csv --time-scale 600 --out out/train-taken

@@ -368,37 +368,33 @@ void whole_trainings(const Options& options, const DataSet& training, const Data
     constexpr double rate = 0.1;
     const Way s_sgd{"S-SGD, batch 64", 1, learners * batch, 0, 0, rate};
     const Way averaging{"averaging, 4 learners of batch 16", learners, batch, 0.25F, 0, rate};
-    const auto clock_s = [&](const Way& way) {
-        Rig rig(options, training, {way.learners, way.learners}, way.batch,
-                step_of(way.rate, way.pull));
+    const double clock_s = [&] {
+        Rig rig(options, training, {1, 1}, s_sgd.batch, step_of(s_sgd.rate, 0));
         rig.engine.run(20);
         return rig.engine.run(100).s / 100;
-    };
-    const double s_sgd_s = clock_s(s_sgd);
-    const double averaging_s = clock_s(averaging);
+    }();
+    constexpr std::int64_t clocks_least = 20;
     const auto clocks =
-        std::max<std::int64_t>(static_cast<std::int64_t>(options.train_seconds / s_sgd_s), 20);
-    const auto as_long = std::max<std::int64_t>(
-        static_cast<std::int64_t>(static_cast<double>(clocks) * s_sgd_s / averaging_s), 20);
+        std::max(static_cast<std::int64_t>(options.train_seconds / clock_s), clocks_least);
     fmt::print(
         "\nwhole trainings, {} images, rate {} to a tenth at 60 and 85 %, test on {} others\n"
-        "{:<44}{:>9}{:>10}{:>9}{:>10}{:>10}\n",
+        "{:<48}{:>9}{:>10}{:>9}{:>10}{:>10}\n",
         training.count, rate, test.count, "", "epochs", "seconds", "loss", "training", "test");
-    struct Line {
-        Way way;
-        std::int64_t clocks;
-        const char* after;
-    };
-    for (const Line& line : {Line{s_sgd, clocks, ""}, Line{averaging, clocks, ", equal samples"},
-                             Line{averaging, as_long, ", equal time"}}) {
-        const Training made = train(options, training, test, line.way, line.clocks);
-        const std::int64_t samples = line.clocks * line.way.learners * line.way.batch;
-        fmt::print("{:<44}{:>9.1f}{:>10.1f}{:>9.4f}{:>10.4f}{:>10.4f}\n",
-                   fmt::format("{}{}", line.way.name, line.after),
-                   static_cast<double>(samples) / static_cast<double>(training.count), made.s,
-                   made.last.loss, made.last.accuracy, made.accuracy);
+    const auto made_of = [&](const Way& way, std::int64_t of, const char* after) {
+        const Training made = train(options, training, test, way, of);
+        const auto samples = static_cast<double>(of * way.learners * way.batch);
+        fmt::print("{:<48}{:>9.1f}{:>10.1f}{:>9.4f}{:>10.4f}{:>10.4f}\n",
+                   fmt::format("{}{}", way.name, after),
+                   samples / static_cast<double>(training.count), made.s, made.last.loss,
+                   made.last.accuracy, made.accuracy);
         std::fflush(stdout);
-    }
+        return made.s;
+    };
+    const double s_sgd_s = made_of(s_sgd, clocks, "");
+    const double averaging_s = made_of(averaging, clocks, ", equal samples");
+    const auto as_long =
+        static_cast<std::int64_t>(static_cast<double>(clocks) * s_sgd_s / averaging_s);
+    made_of(averaging, std::max(as_long, clocks_least), ", equal time");
 }
 
 // Of one data set, the first part and the rest.

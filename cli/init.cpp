@@ -65,7 +65,15 @@ void expect_source_name(const std::string& name, const SourceKind& kind) {
 class NewFolder {
 public:
     explicit NewFolder(const std::filesystem::path& folder)
-        : folder_(expect_nothing_at(folder)), made_(folder) {}
+        : folder_(folder), around_(folder_around(folder)) {
+        std::error_code error;
+        const bool is_new = std::filesystem::create_directory(folder, error);
+        if (error) {
+            throw InputError(folder.string(), "",
+                             fmt::format("cannot be written to: {}", error.message()));
+        }
+        if (!is_new) throw InputError(folder.string(), "", "is there already");
+    }
     ~NewFolder() {
         std::error_code ignored;
         if (!is_whole_) std::filesystem::remove_all(folder_, ignored);
@@ -76,15 +84,15 @@ public:
     void keep() { is_whole_ = true; }
 
 private:
-    static const std::filesystem::path& expect_nothing_at(const std::filesystem::path& folder) {
+    static std::filesystem::path folder_around(const std::filesystem::path& folder) {
         if (std::filesystem::exists(std::filesystem::symlink_status(folder))) {
             throw InputError(folder.string(), "", "is there already");
         }
-        return folder;
+        return folder.has_parent_path() ? folder.parent_path() : ".";
     }
 
-    std::filesystem::path folder_;
-    analysis::MadeFolders made_;
+    std::filesystem::path folder_;  // which nobody else has made
+    analysis::MadeFolders around_;
     bool is_whole_ = false;
 };
 

@@ -101,11 +101,17 @@ std::vector<TraceSeries> windows_like(std::span<const TraceSeries> recorded,
         const std::size_t before = windows.size();
         Instant from;
         while (!lengths.empty() && windows.size() - before < most_of_one) {
-            const Duration length = lengths[next % lengths.size()];
-            if (length <= Duration{} || length > one.availability->end - from) break;
+            std::size_t passed = 0;  // lengths for which too little is left
+            const auto fits = [&] {
+                const Duration length = lengths[(next + passed) % lengths.size()];
+                return length > Duration{} && length <= one.availability->end - from;
+            };
+            while (passed < lengths.size() && !fits()) ++passed;
+            if (passed == lengths.size()) break;
+            const Duration length = lengths[(next + passed) % lengths.size()];
             windows.emplace_back().availability = window_of(*one.availability, from, length);
             from = from + length;
-            ++next;
+            next += passed + 1;
         }
         if (windows.size() == before) windows.emplace_back().availability = one.availability;
     }

@@ -21,8 +21,8 @@ constexpr int wait_ms = 10'000;  // for another connection's write or checkpoint
 
 // What a path has to have in its place in a URI.
 std::string uri_of(const fs::path& file) {
-    std::string uri = "file:";
-    for (const char c : fs::absolute(file).string()) {
+    std::string uri = "file://";  // of no host
+    for (const char c : fs::absolute(file).lexically_normal().string()) {
         const bool means_something = c == '%' || c == '?' || c == '#';
         uri += means_something ? fmt::format("%{:02x}", static_cast<unsigned char>(c))
                                : std::string(1, c);
@@ -47,9 +47,11 @@ Opening opening_of(const fs::path& file, SqliteDatabase::Access access) {
     const bool may_write = ::access(name.c_str(), W_OK) == 0 &&
                            ::access(fs::path(name).parent_path().c_str(), W_OK | X_OK) == 0;
     if (may_write) return {name, SQLITE_OPEN_READWRITE};
-    std::error_code none;
-    const std::uintmax_t log_bytes = fs::file_size(name + "-wal", none);
-    if (!none && log_bytes > 0) return {name, SQLITE_OPEN_READONLY};
+    for (const char* beside : {"-wal", "-journal"}) {
+        std::error_code none;
+        const std::uintmax_t log_bytes = fs::file_size(name + beside, none);
+        if (!none && log_bytes > 0) return {name, SQLITE_OPEN_READONLY};
+    }
     return {uri_of(name) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI};
 }
 

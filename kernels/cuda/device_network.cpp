@@ -29,12 +29,14 @@ std::size_t most_of(const ImageNetwork& network, LayerKind kind, Of of) {
 }
 
 // Of the derivatives of so many samples: where each node's begin, and how many there are in all.
+// Products go faster from where memory of its own would begin.
 std::vector<std::size_t> begins_of(const ImageNetwork& network, std::size_t samples) {
     std::vector<std::size_t> begins{0};
     for (const ImageLayer& layer : network.layers) {
         const bool is_input = layer.kind == LayerKind::input;
         const std::size_t of_one = is_input ? 0 : static_cast<std::size_t>(layer.out.size());
-        begins.push_back(begins.back() + samples * of_one);
+        constexpr std::size_t line = 64;
+        begins.push_back(begins.back() + (samples * of_one + line - 1) / line * line);
     }
     return begins;
 }

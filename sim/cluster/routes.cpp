@@ -17,6 +17,8 @@
 namespace ukemi::sim {
 namespace {
 
+constexpr std::uint32_t never_out = std::numeric_limits<std::uint32_t>::max();
+
 // SplitMix64's finaliser (Steele et al., OOPSLA 2014): every bit of the input reaches every bit.
 std::uint64_t mixed(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15U;
@@ -102,10 +104,11 @@ struct Routes::State {
         if (known != links_out.end()) return known->second;
         std::vector<RouteCosts::Step> best;
         costs.best_steps(at, target, best);
-        std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+        std::uint32_t least = never_out;
         for (const RouteCosts::Step& step : best) {
             const bool leaves = topology.link(step.link).kind == LinkKind::network;
-            least = std::min(least, leaves ? 0 : 1 + links_to_network(step.to, target));
+            const std::uint32_t from_there = leaves ? 0 : links_to_network(step.to, target);
+            least = std::min(least, leaves ? 0 : std::min(from_there, never_out - 1) + 1);
         }
         links_out.emplace(key, least);
         return least;
@@ -120,6 +123,7 @@ struct Routes::State {
         if (best.size() < 2 || machine == no_machine) return;
         if (topology.device(static_cast<DeviceId>(target.device)).machine == machine) return;
         const std::uint32_t least = links_to_network(at, target);
+        if (least == never_out) return;
         std::erase_if(best, [&](const RouteCosts::Step& step) {
             if (topology.link(step.link).kind == LinkKind::network) return least > 0;
             return least == 0 || links_to_network(step.to, target) + 1 > least;
