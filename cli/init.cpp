@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <stdexcept>
 #include <system_error>
 
 #include "analysis/output_folder.hpp"
@@ -69,8 +70,7 @@ public:
         std::error_code error;
         const bool is_new = std::filesystem::create_directory(folder, error);
         if (error) {
-            throw InputError(folder.string(), "",
-                             fmt::format("cannot be written to: {}", error.message()));
+            throw std::runtime_error(fmt::format("{}: {}", folder.string(), error.message()));
         }
         if (!is_new) throw InputError(folder.string(), "", "is there already");
     }
