@@ -215,6 +215,23 @@ int note_lock(const fs::path& file) {
     return -1;
 }
 
+// Signals that end a command come later: between a lock and its note a handler knows of neither.
+class SignalsLater {
+public:
+    SignalsLater() {
+        sigset_t ending;
+        sigemptyset(&ending);
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
+        ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
+    }
+    ~SignalsLater() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsLater(const SignalsLater&) = delete;
+    SignalsLater& operator=(const SignalsLater&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
 void forget_lock(int noted) {
     if (noted < 0) return;
     HeldLock& held = held_locks[static_cast<std::size_t>(noted)];
@@ -236,6 +253,7 @@ OutputLock::OutputLock(const fs::path& target, const fs::path& shown)
     // for a moment more.
     constexpr std::chrono::milliseconds moment{20};
     for (int looks = 25;;) {
+        const SignalsLater later;
         descriptor_ = ::open(file_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (descriptor_ < 0) fail(folder_of(target), "cannot be written to", errno);
         struct stat held {};
@@ -265,6 +283,7 @@ OutputLock::OutputLock(const fs::path& target, const fs::path& shown)
 }
 
 OutputLock::~OutputLock() {
+    const SignalsLater later;
     forget_lock(noted_);
     ::unlink(file_.c_str());  // while it is held: nobody else's
     ::close(descriptor_);
