@@ -117,6 +117,7 @@ json job_json(const SimulatedVariant& variant, std::size_t number) {
               {"weights", entry.memory.need.weights.raw()},
               {"gradients", entry.memory.need.gradients.raw()},
               {"optimiser_states", entry.memory.need.states.raw()},
+              {"exchange", entry.memory.need.exchange.raw()},
               {"kept", entry.memory.need.kept.raw()},
               {"reserved", entry.memory.need.reserve.raw()},
               {"whole_model", entry.whole.total().raw()}}},

@@ -125,10 +125,12 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
     if (job.layout) fmt::print("  {}\n", analysis::words_of(entry.request));
     const sim::MemoryNeed& need = entry.memory.need;
     fmt::print(
-        "  {:.4g} GB a GPU: {:.4g} weights, {:.4g} gradients, {:.4g} optimiser, {:.4g} kept, "
+        "  {:.4g} GB a GPU: {:.4g} weights, {:.4g} gradients, {:.4g} optimiser, {}{:.4g} kept, "
         "{:.4g} reserved",
         gigabytes(need.total()), gigabytes(need.weights), gigabytes(need.gradients),
-        gigabytes(need.states), gigabytes(need.kept), gigabytes(need.reserve));
+        gigabytes(need.states),
+        need.exchange > Bytes{} ? fmt::format("{:.4g} exchange, ", gigabytes(need.exchange)) : "",
+        gigabytes(need.kept), gigabytes(need.reserve));
     if (job.layout) fmt::print(" (the whole model: {:.4g})", gigabytes(entry.whole.total()));
     fmt::print("\n  compute time: {}\n", entry.curve);
     if (job.pair_model > Bytes{}) {

@@ -94,6 +94,15 @@ std::vector<scenarios::StepSetting> batch_grid(const scenarios::Scenario& scenar
     return grid;
 }
 
+double warm_after_s(std::span<const double> done_s) {
+    INVARIANT(std::ssize(done_s) == steps_until_warm + steps_when_warm);
+    kernels::MeasuredTimes warm;
+    for (std::size_t step = steps_until_warm; step < done_s.size(); ++step) {
+        warm.s.push_back(done_s[step] - done_s[step - 1]);
+    }
+    return done_s[steps_until_warm - 1] - static_cast<double>(steps_until_warm) * warm.median();
+}
+
 namespace {
 
 double seconds_since(Wall::time_point start) {
@@ -151,7 +160,8 @@ public:
         step_ = wait<GroupEntered>().step;
     }
 
-    // Forms a group of the first `workers` and lets it make one step.
+    // Forms a group of the first `workers` and lets it make some steps; returns what it took until
+    // these were as short as they stay.
     double enter(std::int32_t workers, const std::filesystem::path& checkpoint = {}) {
         const auto start = Wall::now();
         members_.assign(ready_.begin(), ready_.begin() + workers);
@@ -194,10 +204,10 @@ public:
     // From the end of one step to that of another, as in a run that goes on: what it takes to start
     // and to hold the group is no part of a step.
     double stretch(std::int64_t steps) {
-        first_done_.reset();
+        done_.clear();
         run_to(step_ + steps + 1);
-        INVARIANT(first_done_.has_value());
-        return std::chrono::duration<double>(last_done_ - *first_done_).count() /
+        INVARIANT(!done_.empty());
+        return std::chrono::duration<double>(done_.back() - done_.front()).count() /
                static_cast<double>(steps);
     }
 
@@ -260,8 +270,13 @@ private:
         entered_ = wait<GroupEntered>();
         step_ = entered_.step;
         const double entered_s = seconds_since(start);
-        run_to(step_ + 1);
-        return entered_s;
+        done_.clear();
+        run_to(step_ + steps_until_warm + steps_when_warm);
+        std::vector<double> done_s;
+        for (const Wall::time_point at : done_) {
+            done_s.push_back(std::chrono::duration<double>(at - start).count());
+        }
+        return std::max(entered_s, warm_after_s(done_s));
     }
 
     void note_links(const kernels::StepReport& report) {
@@ -297,9 +312,8 @@ private:
                 reports_.pop_front();
                 if (const auto* done = std::get_if<StepDone>(&event)) {
                     deadline = Wall::now() + patience;
-                    last_done_ = done->at;
+                    done_.push_back(done->at);
                     note_links(done->report);
-                    if (!first_done_) first_done_ = done->at;
                 }
                 if (std::holds_alternative<WorkerReady>(event)) ++ready_heard_;
                 if (const auto* wanted = std::get_if<Wanted>(&event)) return *wanted;
@@ -329,9 +343,8 @@ private:
     std::vector<InstanceId> members_;
     GroupEntered entered_{};  // the last group
     std::int64_t step_ = 0;
-    std::optional<Wall::time_point> first_done_;  // of a stretch
-    Wall::time_point last_done_;
-    std::int64_t ready_heard_ = 0;  // of all that were started
+    std::vector<Wall::time_point> done_;  // the steps of a stretch, or of a new group
+    std::int64_t ready_heard_ = 0;        // of all that were started
     std::uint32_t next_id_ = 0;
     std::uint32_t version_ = 0;
 };

@@ -38,6 +38,14 @@ std::vector<scenarios::StepSetting> batch_grid(const scenarios::Scenario& scenar
                                                std::int32_t workers_max,
                                                std::span<const std::int64_t> batches);
 
+// A worker's first two steps are longer than those that follow: libraries load what they need,
+// memory is laid out, and a GPU's launches are recorded as a graph, the second time.
+inline constexpr std::int64_t steps_until_warm = 2;
+inline constexpr std::int64_t steps_when_warm = 3;
+// What starting took, that included, from when each of these steps was done since it began: until
+// the second, less two steps of the length that the next three have.
+double warm_after_s(std::span<const double> done_s);
+
 // Throws std::runtime_error if a worker dies, nothing happens for a minute, or
 // `options.live.stop_requests` is not 0.
 scenarios::LiveCosts measure_costs(const scenarios::Scenario& scenario,

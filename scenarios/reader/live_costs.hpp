@@ -43,20 +43,22 @@ struct LinkCosts {
     kernels::MeasuredTimes mebibyte;    // one way, while as much goes the other way
 };
 
+// "Until their steps are warm": what a group's first steps took longer than those that follow is
+// part of the change (libraries that load, memory that is laid out).
 struct LiveCosts {
     std::string training;  // what was trained: the spec, without what StepSetting has
     std::string device;    // processor, cores, operating system; GPUs where workers compute on them
     std::vector<StepCosts> steps;
     TimesBySize spawn;                      // so many processes at once, until the last can join
-    TimesBySize restart;                    // a first group of so many, until its first step
-    kernels::MeasuredTimes grow;            // survivors and joiners, until their next step
+    TimesBySize restart;                    // a first group of so many, until its steps are warm
+    kernels::MeasuredTimes grow;            // survivors and joiners, until their steps are warm
     kernels::MeasuredTimes rendezvous;      // of that: until the new communicator stands
     kernels::MeasuredTimes state_transfer;  // of that: until joiners have the model
     kernels::MeasuredTimes start_beside;    // what a start takes from those who train beside it
-    kernels::MeasuredTimes shrink;      // the last is told to leave, until the others' next step
-    kernels::MeasuredTimes loss;        // a member killed, until the next step of the others
-    kernels::MeasuredTimes checkpoint;  // hold, write, go on
-    kernels::MeasuredTimes restore;  // a first group of one from a checkpoint, until its first step
+    kernels::MeasuredTimes shrink;  // the last is told to leave, until the others' steps are warm
+    kernels::MeasuredTimes loss;    // a member killed, until the others' steps are warm
+    kernels::MeasuredTimes checkpoint;     // hold, write, go on
+    kernels::MeasuredTimes restore;        // a restart of one from a checkpoint
     std::int64_t worker_memory_bytes = 0;  // resident in the largest worker, at most
     kernels::MachineCosts machine;
     std::vector<LinkCosts> links;  // of every two hosts, in order; none with one host

@@ -22,6 +22,7 @@
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/memory_need.hpp"
 #include "sim/cluster/model_profile.hpp"
+#include "sim/step/codec_kernels.hpp"
 #include "sim/step/layer_times.hpp"
 #include "sim/step/monitor_time.hpp"
 #include "sim/step/placed_collective.hpp"
@@ -237,6 +238,13 @@ double alone_in_layout_s(const sim::StepJob& job, const sim::LayoutRequest& requ
     return (all_s + to_seconds(job.longest_update()) * updated) / request.degrees.pipeline;
 }
 
+// What a GPU keeps of each parameter for the exchange: error feedback what has not been sent, pair
+// averaging the partner's model.
+std::int64_t values_exchanged(const sim::StepCodec& codec, sim::VariableUpdate update) {
+    const bool rest = sim::keeps_rest(kernels::find_codec(codec.name)->kind);
+    return rest || update == sim::VariableUpdate::pair_averaging ? 1 : 0;
+}
+
 // What is computed and sent where, as the layout says; without one, the buckets of all gradients.
 void cut_model(ConfigReader& config, const sim::ModelProfile& model, const MemoryKind& memory,
                std::span<const double> layers_ready, StepJobEntry& entry) {
@@ -402,6 +410,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     expect_fitting_layout(config, model, entry);
     job.learners = entry.learners.count;
     memory.rule.learners = job.learners;
+    memory.rule.values_exchanged = values_exchanged(entry.codec, servers.update);
     entry.memory_rule = memory.rule;
     entry.request.micro_batches = job.accumulation;
     entry.request.batch = job.batch;

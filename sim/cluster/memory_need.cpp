@@ -32,8 +32,13 @@ MemoryNeed memory_need(const ModelProfile& model, std::int64_t batch, const Memo
     INVARIANT(batch >= 0);
     const std::int64_t parameters = rule.learners * model.parameters();
     const Bytes values = rule.bytes_a_value * bytes(parameters);
-    return {values, values, rule.bytes_a_state * bytes(parameters),
-            bytes_counted(Int128{batch} * kept_by_sample(model, rule).raw()), rule.reserve};
+    const Bytes exchange = rule.values_exchanged * rule.bytes_a_value * bytes(model.parameters());
+    return {values,
+            values,
+            rule.bytes_a_state * bytes(parameters),
+            exchange,
+            bytes_counted(Int128{batch} * kept_by_sample(model, rule).raw()),
+            rule.reserve};
 }
 
 Bytes bytes_counted(Int128 sum) {
@@ -65,11 +70,14 @@ void check_memory(const ModelProfile& model, const GpuProfile& gpu, std::int64_t
                                          : std::string("not even a batch of 1 fits");
     const std::string who =
         rule.learners > 1 ? fmt::format(" of each of {} learners", rule.learners) : "";
+    const std::string exchange = need.exchange > Bytes{}
+                                     ? fmt::format(", kept of the exchange {}", need.exchange.raw())
+                                     : "";
     throw InputError(
         where, "",
         fmt::format("{} with a batch of {}{} needs {} bytes (parameters, gradients and optimiser "
-                    "{}, kept for the backward pass {}, reserve {}), {} has {}: {}",
-                    model.name, batch, who, need.total().raw(), need.parameters().raw(),
+                    "{}{}, kept for the backward pass {}, reserve {}), {} has {}: {}",
+                    model.name, batch, who, need.total().raw(), need.parameters().raw(), exchange,
                     need.kept.raw(), need.reserve.raw(), gpu.name, gpu.memory.raw(), largest));
 }
 

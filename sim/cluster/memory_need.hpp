@@ -1,8 +1,9 @@
 // memory_need.hpp — does a batch fit on a GPU; if not, how many bytes are missing.
 //
 // Counted: a parameter's weight, gradient and optimiser state; what the forward pass keeps for the
-// backward pass, a sample; a reserve for the driver, the libraries' work space and fragments. No
-// recomputation, no offloading. The reserve is an assumption (1 GiB); the rest is counted.
+// backward pass, a sample; what the exchange keeps of each parameter; a reserve for the driver, the
+// libraries' work space and fragments. No recomputation, no offloading. The reserve is an
+// assumption (1 GiB); the rest is counted.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,10 @@ struct MemoryRule {
     std::int64_t bytes_a_state = 4;  // of the optimiser, a parameter, its own copy of it included
     std::int64_t bytes_a_value = 4;  // of a weight, a gradient, and what the backward pass needs
     Bytes reserve = mebibytes(1024);
-    std::int64_t learners = 1;  // on the GPU: each has all of the above, and a batch
+    // Of each parameter on the GPU: the rest that a codec's error feedback sends later, or what a
+    // partner's model has for it (pair averaging).
+    std::int64_t values_exchanged = 0;
+    std::int64_t learners = 1;  // on the GPU: each has all of the others, and a batch
 
     // fp32: 4 + 4 and 0, 4 or 8 for the optimiser. fp16 and bf16 (mixed precision): 2 + 2, the
     // fp32 master weight 4, and the same state (ZeRO: Rajbhandari et al., SC 2020, section 3.1).
@@ -30,11 +34,12 @@ struct MemoryRule {
 struct MemoryNeed {
     Bytes weights;
     Bytes gradients;
-    Bytes states;  // of the optimiser
-    Bytes kept;    // by all samples of the batch
+    Bytes states;    // of the optimiser
+    Bytes exchange;  // MemoryRule::values_exchanged
+    Bytes kept;      // by all samples of the batch
     Bytes reserve;
     Bytes parameters() const { return weights + gradients + states; }
-    Bytes total() const { return parameters() + kept + reserve; }
+    Bytes total() const { return parameters() + exchange + kept + reserve; }
 };
 
 MemoryNeed memory_need(const ModelProfile& model, std::int64_t batch, const MemoryRule& rule);

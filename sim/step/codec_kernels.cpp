@@ -85,6 +85,10 @@ constexpr CodecPasses table[] = {
 
 static_assert(std::size(table) == policies::codec_count);  // each codec has its row
 
+// Those whose rows have error feedback.
+constexpr Codec rest_kept[] = {Codec::scaled_sign, Codec::top_k, Codec::top_k_agreed,
+                               Codec::random_k, Codec::power_sgd};
+
 const CodecPasses& passes_of(Codec codec) {
     const auto found = std::ranges::find(table, codec, &CodecPasses::codec);
     INVARIANT(found != std::end(table));
@@ -92,6 +96,8 @@ const CodecPasses& passes_of(Codec codec) {
 }
 
 }  // namespace
+
+bool keeps_rest(Codec codec) { return std::ranges::find(rest_kept, codec) != std::end(rest_kept); }
 
 CodecClock::CodecClock(const GpuProfile& gpu, std::string_view where)
     : clock_(gpu, Precision::fp32, known_kernel_rates(gpu, where), where),

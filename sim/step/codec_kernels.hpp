@@ -17,6 +17,10 @@
 
 namespace ukemi::sim {
 
+// Whether those programs keep what this codec has not sent (error feedback): a value of each
+// parameter.
+bool keeps_rest(policies::Codec codec);
+
 struct CodecKernels {
     KernelSum encode;
     KernelSum decode;

@@ -159,7 +159,12 @@ MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges
     const Bytes value = bytes(rule.bytes_a_value);
     // Without a pipeline a backward pass comes back the way that the forward pass went.
     const bool in_order = request.degrees.pipeline == 1;
-    MemoryNeed need{all * value, all * value, rule.bytes_a_state * bytes(part), {}, rule.reserve};
+    MemoryNeed need{all * value,
+                    all * value,
+                    rule.bytes_a_state * bytes(part),
+                    rule.values_exchanged * all * value,
+                    {},
+                    rule.reserve};
     if (divides && request.shard != Shard::optimiser) {
         need.gradients = (part + most_at_once(units, 1, in_order)) * value;
     }
@@ -231,7 +236,7 @@ std::int64_t largest_batch(const ModelProfile& model, const GpuProfile& gpu, Lay
     request.batch = 1;
     std::int64_t most = std::numeric_limits<std::int64_t>::max();
     for (const LayoutMemory& one : memory_of(model, request, rule, stage_ranks)) {
-        const Bytes free = gpu.memory - one.need.parameters() - one.need.reserve;
+        const Bytes free = gpu.memory - (one.need.total() - one.need.kept);
         const std::int64_t here = std::max<std::int64_t>(one.need.kept.raw(), 1);
         most = std::min(most, std::max<std::int64_t>(free.raw(), 0) / here);
     }

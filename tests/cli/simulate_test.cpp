@@ -76,7 +76,8 @@ TEST_CASE("ukemi simulate: a layout shows its bubbles and what a GPU holds", "[c
     const nlohmann::json& bytes = job.at("bytes_per_gpu");
     CHECK(bytes.at("total") < bytes.at("whole_model"));
     std::int64_t held = 0;
-    for (const char* part : {"weights", "gradients", "optimiser_states", "kept", "reserved"}) {
+    for (const char* part :
+         {"weights", "gradients", "optimiser_states", "exchange", "kept", "reserved"}) {
         held += bytes.at(part).get<std::int64_t>();
     }
     CHECK(bytes.at("total") == held);

@@ -63,6 +63,13 @@ scenarios::LiveCosts made_costs(const scenarios::Scenario& scenario) {
 
 }  // namespace
 
+TEST_CASE("calibration: what the first steps take longer is part of a start", "[calibration]") {
+    // Entered after 0.5 s; a first step of 0.3 s, a second of 0.05, then 0.01 (once 0.2) each.
+    CHECK(runtime::warm_after_s(std::vector{0.8, 0.85, 0.86, 1.06, 1.07}) == Approx(0.83));
+    // Nothing is longer: the start is over when the group has entered.
+    CHECK(runtime::warm_after_s(std::vector{0.51, 0.52, 0.53, 0.54, 0.55}) == Approx(0.5));
+}
+
 TEST_CASE("calibration: a grid varies batch, learners and synchronisation for each group",
           "[calibration]") {
     const std::vector<scenarios::StepSetting> grid =

@@ -410,6 +410,29 @@ TEST_CASE("step scenario: parameter_servers gain by not waiting, and pay in stal
     CHECK(sim::staleness_of(waiting.steps).updates == 0);
 }
 
+TEST_CASE("step scenario: error feedback and a partner's model take memory", "[scenario]") {
+    const auto kept = [](const std::string& job) {
+        const auto scenario =
+            scenarios::step_scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
+                             "cluster": {{"machine": "p3.2xlarge", "count": 4}},
+                             "job": {{"model": "resnet50", "batch": 32, {}}}}})",
+                                                           job),
+                                               "small.json");
+        const sim::MemoryNeed& need = scenario.jobs.at(0).memory.need;
+        CHECK(scenario.jobs.at(0).whole.exchange == need.exchange);
+        return need.exchange / need.weights;
+    };
+    CHECK(kept(R"("codec": "none")") == 0);
+    for (const char* forgets : {"fp16", "qsgd", "terngrad", "sign", "sign_reduced", "atomo"}) {
+        CHECK(kept(fmt::format(R"("codec": "{}")", forgets)) == 0);
+    }
+    for (const char* keeps : {"scaled_sign", "top_k", "top_k_agreed", "random_k", "power_sgd"}) {
+        CHECK(kept(fmt::format(R"("codec": "{}")", keeps)) == 1);
+    }
+    CHECK(kept(R"("variable_update": "pair_averaging")") == 1);
+    CHECK(kept(R"("variable_update": "parameter_server")") == 0);
+}
+
 TEST_CASE("step scenario: what modes of updating variables cannot have is refused", "[scenario]") {
     const auto complaint = [](const std::string& job) {
         const std::string text = fmt::format(R"({{"name": "small", "seed": 1,

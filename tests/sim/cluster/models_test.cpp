@@ -216,6 +216,21 @@ TEST_CASE("memory: batches that were trained with fit, and far larger ones do no
     CHECK(sim::memory_need(model, most + 1, rule).total() > gpu.memory);
 }
 
+TEST_CASE("memory: what the exchange keeps is once on the GPU, whatever its learners", "[memory]") {
+    const sim::ModelProfile model = sim::model_named("lenet5", "t");
+    sim::GpuProfile gpu = sim::gpu_named("k80", "t");
+    sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
+    rule.learners = 3;
+    const Bytes without = sim::memory_need(model, 5, rule).total();
+    rule.values_exchanged = 1;
+    const sim::MemoryNeed need = sim::memory_need(model, 5, rule);
+    CHECK(need.exchange == bytes(2 * 431'080));
+    CHECK(need.total() == without + need.exchange);
+    gpu.memory = sim::memory_need(model, 0, rule).total();
+    CHECK_THROWS_WITH(sim::check_memory(model, gpu, 1, rule, "s.json"),
+                      Catch::Contains(", kept of the exchange 862160, kept for the backward pass"));
+}
+
 TEST_CASE("memory: a refusal says the bytes", "[memory]") {
     const sim::ModelProfile model = sim::model_named("lenet5", "t");
     sim::GpuProfile gpu = sim::gpu_named("k80", "t");
