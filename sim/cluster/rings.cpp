@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -190,16 +191,29 @@ RingPlan packed(const Topology& topology, std::span<const DeviceId> gpus, const 
     return plan;
 }
 
+// From each to the nearest that is left: GPUs behind one switch, then those of one socket.
+std::vector<DeviceId> by_nearness(Routes& routes, std::span<const DeviceId> gpus) {
+    std::vector<DeviceId> ring(gpus.begin(), gpus.end());
+    for (std::size_t next = 1; next < ring.size(); ++next) {
+        const auto left = std::span(ring).subspan(next);
+        const auto nearest = std::ranges::min_element(
+            left, {}, [&](DeviceId gpu) { return routes.route(ring[next - 1], gpu).size(); });
+        std::rotate(left.begin(), nearest, nearest + 1);
+    }
+    return ring;
+}
+
 RingPlan routed_ring(const Topology& topology, std::span<const DeviceId> gpus) {
     Routes routes(topology);
+    const std::vector<DeviceId> ring = by_nearness(routes, gpus);
     std::vector<std::int64_t> load(topology.links().size());
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-        for (const LinkId link : routes.route(gpus[i], gpus[(i + 1) % gpus.size()])) {
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+        for (const LinkId link : routes.route(ring[i], ring[(i + 1) % ring.size()])) {
             ++load[ukemi::index_of(link)];
         }
     }
     RingPlan plan;
-    plan.rings.push_back({gpus.begin(), gpus.end()});
+    plan.rings.push_back(ring);
     plan.bandwidth = BytesPerSecond::max();
     for (std::size_t i = 0; i < load.size(); ++i) {
         if (load[i] == 0) continue;
@@ -258,24 +272,26 @@ namespace {
 
 // By ring: the place in its order of the GPU at which it enters a machine.
 std::vector<std::size_t> entries_of(std::span<const std::vector<std::size_t>> inside,
-                                    std::span<const std::size_t> nics, std::size_t count) {
+                                    std::span<const WayOut> ways, std::size_t count) {
     const std::size_t each = inside.front().size();
     struct Load {
         int entered = 0;
         int left = 0;
     };
-    std::vector<Load> loads(*std::ranges::max_element(nics) + 1);
+    std::vector<Load> loads(std::ranges::max(ways, {}, &WayOut::nic).nic + 1);
     // Entering at this place of its order, and so leaving at the one before.
     const auto move = [&](std::size_t ring, std::size_t place, int by) {
         const std::vector<std::size_t>& order = inside[ring % inside.size()];
-        loads[nics[order[place]]].entered += by;
-        loads[nics[order[(place + each - 1) % each]]].left += by;
+        loads[ways[order[place]].nic].entered += by;
+        loads[ways[order[(place + each - 1) % each]].nic].left += by;
     };
     const auto load = [&](std::size_t ring, std::size_t place) {
         const std::vector<std::size_t>& order = inside[ring % inside.size()];
-        const int in = loads[nics[order[place]]].entered;
-        const int out = loads[nics[order[(place + each - 1) % each]]].left;
-        return std::pair(std::max(in, out), in + out);
+        const WayOut& enters = ways[order[place]];
+        const WayOut& leaves = ways[order[(place + each - 1) % each]];
+        const int in = loads[enters.nic].entered;
+        const int out = loads[leaves.nic].left;
+        return std::tuple(std::max(in, out), enters.links + leaves.links, in + out);
     };
     std::vector<std::size_t> entries(count, each - 1);
     constexpr int rounds = 8;  // in which each may find a better place than it had
@@ -297,26 +313,27 @@ std::vector<std::size_t> entries_of(std::span<const std::vector<std::size_t>> in
 
 }  // namespace
 
-std::vector<std::size_t> nics_of_places(const Topology& topology, std::span<const DeviceId> workers,
-                                        std::size_t each) {
-    std::vector<std::size_t> nics(each);
-    if (workers.size() <= each) return nics;
+std::vector<WayOut> ways_out(const Topology& topology, std::span<const DeviceId> workers,
+                             std::size_t each) {
+    std::vector<WayOut> ways(each);
+    if (workers.size() <= each) return ways;
     Routes routes(topology);
     std::vector<DeviceId> known;
     for (std::size_t place = 0; place < each; ++place) {
         const auto nic = nic_towards(topology, routes, workers[place], workers[each + place]);
         if (!nic) continue;
         const auto found = std::ranges::find(known, *nic);
-        nics[place] = static_cast<std::size_t>(found - known.begin());
+        ways[place] = {static_cast<std::size_t>(found - known.begin()),
+                       routes.route(workers[place], *nic).size()};
         if (found == known.end()) known.push_back(*nic);
     }
-    return nics;
+    return ways;
 }
 
 std::vector<std::vector<std::int32_t>> rings_through(
-    std::span<const std::vector<std::size_t>> inside, std::span<const std::size_t> nics,
+    std::span<const std::vector<std::size_t>> inside, std::span<const WayOut> ways,
     std::size_t count, std::size_t ranks) {
-    const std::vector<std::size_t> entries = entries_of(inside, nics, count);
+    const std::vector<std::size_t> entries = entries_of(inside, ways, count);
     std::vector<std::vector<std::int32_t>> orders(count);
     for (std::size_t ring = 0; ring < count; ++ring) {
         const std::vector<std::size_t>& order = inside[ring % inside.size()];

@@ -9,7 +9,8 @@
 //            NVLinks to both. The sender writes into the memory of that third, the receiver reads
 //            it from there (NVIDIA/nccl#819, a maintainer on 2023-04-11): a remote read where a
 //            direct hop is a write, which is why a relayed ring is slower than its wires
-//   routed   one ring in the given order over shortest paths (PCIe, sockets); links are shared
+//   routed   one ring over shortest paths (PCIe, sockets), whose links are shared: from each GPU to
+//            the nearest that is left, of equals the first given
 // Bandwidth is not monotonic in the number of GPUs: 0 to 3 of a DGX-1 have four rings, 0 to 4 two.
 #pragma once
 
@@ -44,15 +45,20 @@ RingPlan find_rings(const Topology& topology, std::span<const DeviceId> gpus);
 std::vector<std::vector<std::size_t>> ring_places(const RingPlan& plan,
                                                   std::span<const DeviceId> gpus);
 
-// By place among the GPUs of the first machine: the NIC that it sends through to the next one, as a
-// number. All 0 where `workers`, so many on each machine, are on one.
-std::vector<std::size_t> nics_of_places(const Topology& topology, std::span<const DeviceId> workers,
-                                        std::size_t each);
+// By what a GPU sends to another machine.
+struct WayOut {
+    std::size_t nic = 0;    // its number among those that are used
+    std::size_t links = 0;  // from the GPU to it
+};
+// By place among the GPUs of the first machine, towards the next one. All alike where `workers`, so
+// many on each machine, are on one.
+std::vector<WayOut> ways_out(const Topology& topology, std::span<const DeviceId> workers,
+                             std::size_t each);
 // `count` rings through all machines, each in the order of ranks; `inside` are the orders in each
 // machine, all machines alike, which rings have in turn. Rings enter a machine and leave it at GPUs
-// of the NICs that the fewest have taken.
+// of the NICs that the fewest have taken, and of these near their NICs.
 std::vector<std::vector<std::int32_t>> rings_through(
-    std::span<const std::vector<std::size_t>> inside, std::span<const std::size_t> nics,
+    std::span<const std::vector<std::size_t>> inside, std::span<const WayOut> ways,
     std::size_t count, std::size_t ranks);
 
 // The bus bandwidth as nccl-tests defines it (doc/PERFORMANCE.md): S/t × 2 (n − 1)/n.

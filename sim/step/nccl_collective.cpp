@@ -14,28 +14,47 @@
 namespace ukemi::sim {
 namespace {
 
-// The orders of ranks, one for each ring; on unequal machines all are in the order of ranks.
-std::vector<std::vector<std::int32_t>> ring_orders(const Topology& topology,
-                                                   std::span<const DeviceId> workers,
-                                                   const NcclPlace& place) {
+struct Rings {
+    std::vector<std::vector<std::int32_t>> orders;  // of ranks
+    // By the place in its machine at which a ring leaves: the one whose NIC it takes. Empty on
+    // unequal machines.
+    std::vector<std::size_t> exits;
+};
+
+// The nearest to its NIC of those that have the same one, where NVLink leads there (PXN).
+std::vector<std::size_t> exits_of(std::span<const WayOut> ways, bool nvlink) {
+    std::vector<std::size_t> exits;
+    for (std::size_t place = 0; place < ways.size(); ++place) {
+        exits.push_back(place);
+        for (std::size_t other = 0; nvlink && other < ways.size(); ++other) {
+            const WayOut& best = ways[exits.back()];
+            if (ways[other].nic == best.nic && ways[other].links < best.links) exits.back() = other;
+        }
+    }
+    return exits;
+}
+
+// On unequal machines all are in the order of ranks.
+Rings rings_of(const Topology& topology, std::span<const DeviceId> workers,
+               const NcclPlace& place) {
     if (place.fewer > 0) {
         std::vector<std::int32_t> order(workers.size());
         std::iota(order.begin(), order.end(), 0);
-        return {static_cast<std::size_t>(place.channels), order};
+        return {{static_cast<std::size_t>(place.channels), order}, {}};
     }
     const auto first = workers.first(static_cast<std::size_t>(place.per_machine));
     std::vector<std::vector<std::size_t>> inside{{0}};  // of a machine with one GPU
     if (first.size() > 1) inside = ring_places(find_rings(topology, first), first);
-    return rings_through(inside, nics_of_places(topology, workers, first.size()),
-                         static_cast<std::size_t>(place.channels), workers.size());
+    const std::vector<WayOut> ways = ways_out(topology, workers, first.size());
+    return {rings_through(inside, ways, static_cast<std::size_t>(place.channels), workers.size()),
+            exits_of(ways, place.nvlink)};
 }
 
 // Of all rings. A ring stays on its rail (NCCL_CROSS_NIC=0, and PXN): between machines it goes from
 // NIC to NIC of one place, over NVLink from and to ranks elsewhere. On unequal machines rings take
 // places in turn that all of them have.
-std::vector<TransferGraph::Edge> edges_of(const std::vector<std::vector<std::int32_t>>& orders,
-                                          const Topology& topology,
-                                          std::span<const DeviceId> workers, bool unequal) {
+std::vector<TransferGraph::Edge> edges_of(const Rings& rings, const Topology& topology,
+                                          std::span<const DeviceId> workers) {
     std::vector<std::size_t> begins;  // by rank: of its machine
     std::size_t least = workers.size();
     for (std::size_t rank = 0; rank < workers.size(); ++rank) {
@@ -46,17 +65,17 @@ std::vector<TransferGraph::Edge> edges_of(const std::vector<std::vector<std::int
     }
     least = std::min(least, workers.size() - begins.back());
     std::vector<TransferGraph::Edge> edges;
-    for (std::size_t ring = 0; ring < orders.size(); ++ring) {
-        const std::vector<std::int32_t>& order = orders[ring];
+    for (std::size_t ring = 0; ring < rings.orders.size(); ++ring) {
+        const std::vector<std::int32_t>& order = rings.orders[ring];
         for (std::size_t i = 0; i < order.size(); ++i) {
             const auto from = static_cast<std::size_t>(order[i]);
             const auto to = static_cast<std::size_t>(order[(i + 1) % order.size()]);
-            std::size_t place = from - begins[from];
             if (begins[from] == begins[to]) {
                 edges.push_back({order[i], order[(i + 1) % order.size()]});
                 continue;
             }
-            if (unequal) place = ring * least / orders.size();
+            const std::size_t place = rings.exits.empty() ? ring * least / rings.orders.size()
+                                                          : rings.exits[from - begins[from]];
             edges.push_back({static_cast<std::int32_t>(begins[from] + place),
                              static_cast<std::int32_t>(begins[to] + place)});
         }
@@ -99,7 +118,7 @@ NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
     place_.ring_only = ring_only;
     const Topology& topology = network.topology();
     const std::vector<TransferGraph::Edge> edges =
-        edges_of(ring_orders(topology, workers, place_), topology, workers, place_.fewer > 0);
+        edges_of(rings_of(topology, workers, place_), topology, workers);
     const Router router = network.router(workers, SentBy::nccl_rings);
     std::map<LinkId, std::uint32_t> parts_on;
     Duration longest;
@@ -117,6 +136,8 @@ NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
     for (const auto& [link, parts] : parts_on) {
         links_.push_back(link);
         hops.push_back({link, parts});
+        // Sockets may be slower than what NCCL's time supposes: there its bytes take longer.
+        if (topology.link(link).kind == LinkKind::socket) continue;
         rate_ = std::min(rate_, topology.link(link).bandwidth.raw() / parts * Hop::whole);
     }
     FluidPlan plan{"nccl", {}};

@@ -36,8 +36,7 @@ PhasedCollective all_rings(const Topology& topology, const RingPlan& plan,
     const std::size_t ranks = workers.size();
     const std::vector<std::vector<std::size_t>> places = ring_places(plan, workers.first(each));
     std::vector<std::vector<Edge>> rings(count);
-    const auto orders =
-        rings_through(places, nics_of_places(topology, workers, each), count, ranks);
+    const auto orders = rings_through(places, ways_out(topology, workers, each), count, ranks);
     for (std::size_t ring = 0; ring < count; ++ring) {
         const std::vector<std::int32_t>& order = orders[ring];
         for (std::size_t i = 0; i < ranks; ++i) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -121,8 +122,8 @@ bool shares_a_switch(const Topology& topology, DeviceId gpu) {
     return false;
 }
 
-// A NIC next to a group's GPUs, the first of these that has it, and the GPU of that one's number on
-// the next machine, to which it leads on rails, too.
+// A NIC next to a group's GPUs, the nearest of these (of equals the first), and the GPU of that
+// one's number on the next machine, to which it leads on rails, too.
 struct Exit {
     DeviceId nic{};
     DeviceId from{};
@@ -137,8 +138,14 @@ std::vector<Exit> exits_of(const Topology& topology, Routes& routes,
         const std::size_t number = topology.device(gpu).index;
         const DeviceId far = number < there.size() ? there[number] : next.front();
         const auto nic = nic_towards(topology, routes, gpu, far);
-        if (!nic || std::ranges::find(exits, *nic, &Exit::nic) != exits.end()) continue;
-        exits.push_back({*nic, gpu, far});
+        if (!nic) continue;
+        const auto links = [&](DeviceId from) { return routes.route(from, *nic).size(); };
+        const auto known = std::ranges::find(exits, *nic, &Exit::nic);
+        if (known == exits.end()) {
+            exits.push_back({*nic, gpu, far});
+        } else if (links(gpu) < links(known->from)) {
+            *known = {*nic, gpu, far};
+        }
     }
     return exits;
 }
@@ -179,14 +186,22 @@ double rate_of_switches(const Topology& topology, Routes& routes, const MachineR
     return least;
 }
 
-// What PCIe lets through between a GPU and the NIC by which it reaches another machine.
-double least_of_pcie(const Topology& topology, Routes& routes, DeviceId gpu, DeviceId far) {
+// What PCIe and sockets let through from a GPU to the NIC by which it reaches another machine;
+// exits share a way between sockets.
+double least_inside(const Topology& topology, Routes& routes, std::span<const Exit> exits) {
     double least = BytesPerSecond::max().raw();
     const double share = topology.share(LinkKind::pcie) ? 1 : ring_efficiency("", false).wire;
-    for (const LinkId id : routes.route(gpu, far)) {
-        const Link& link = topology.link(id);
-        if (link.kind == LinkKind::network) break;
-        if (link.kind == LinkKind::pcie) least = std::min(least, share * link.bandwidth.raw());
+    std::map<LinkId, std::int32_t> between_sockets;
+    for (const Exit& exit : exits) {
+        for (const LinkId id : routes.route(exit.from, exit.to)) {
+            const Link& link = topology.link(id);
+            if (link.kind == LinkKind::network) break;
+            if (link.kind == LinkKind::pcie) least = std::min(least, share * link.bandwidth.raw());
+            if (link.kind == LinkKind::socket) ++between_sockets[id];
+        }
+    }
+    for (const auto& [id, crossing] : between_sockets) {
+        least = std::min(least, topology.link(id).bandwidth.raw() / crossing);
     }
     return least;
 }
@@ -280,10 +295,9 @@ struct MachineNics {
     double reached = 0;  // of it, by large messages
     const NicReach* reach = nullptr;
 };
-// `used` of them, by ranks one of which sends to a rank `far` away.
-MachineNics nics_of(const Topology& topology, Routes& routes, DeviceId worker, DeviceId far,
-                    std::size_t used) {
-    const MachineId id = topology.device(worker).machine;
+// `used` of them, by a group's exits.
+MachineNics nics_of(const Topology& topology, Routes& routes, MachineId id,
+                    std::span<const Exit> exits, std::size_t used) {
     double nic = BytesPerSecond::max().raw();
     for (const DeviceId device : topology.devices_of(DeviceKind::nic, id)) {
         for (const LinkId number : topology.links_from(device)) {
@@ -294,8 +308,7 @@ MachineNics nics_of(const Topology& topology, Routes& routes, DeviceId worker, D
     const NicReach& reach = nic_reach(topology.machine(id).nics);
     const double share = topology.share(LinkKind::network).value_or(reach.share);
     const double wires = static_cast<double>(used) * line_rate(topology, LinkKind::network, nic);
-    const double slots =
-        static_cast<double>(used) * least_of_pcie(topology, routes, worker, far) / share;
+    const double slots = static_cast<double>(used) * least_inside(topology, routes, exits) / share;
     // Data sheets and NCCL's constants agree in three digits, where slots and NICs were made for
     // each other.
     const double rate = slots < 0.999 * wires ? slots : wires;
@@ -336,8 +349,9 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
         const ZoneId zone = topology.machine(topology.device(groups[g].front()).machine).zone;
         if (std::ranges::find(seen, zone) != seen.end()) continue;
         seen.push_back(zone);
-        const DeviceId far = next_of(g).front();
-        const MachineNics here = nics_of(topology, routes, groups[g].front(), far, used);
+        const std::vector<Exit> exits = exits_of(topology, routes, groups[g], next_of(g));
+        const MachineId machine = topology.device(groups[g].front()).machine;
+        const MachineNics here = nics_of(topology, routes, machine, exits, used);
         const auto speed = [](const MachineNics& nics_of_one) {
             return std::pair(nics_of_one.reached, nics_of_one.reach->share);
         };

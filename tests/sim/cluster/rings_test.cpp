@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "base/rng.hpp"
 #include "sim/cluster/fabric.hpp"
 #include "tests/recorded.hpp"
 
@@ -96,16 +97,16 @@ TEST_CASE("rings: through machines, they enter and leave by as many NICs as ther
     for (std::size_t i = 0; i < each; ++i) workers.push_back(all[of_machine + i]);
     const auto first = std::span(workers).first(each);
     const sim::RingPlan plan = sim::find_rings(topology, first);
-    const auto nics = sim::nics_of_places(topology, workers, each);
+    const auto ways = sim::ways_out(topology, workers, each);
     const auto orders =
-        sim::rings_through(sim::ring_places(plan, first), nics, plan.rings.size(), workers.size());
+        sim::rings_through(sim::ring_places(plan, first), ways, plan.rings.size(), workers.size());
     REQUIRE(orders.size() == plan.rings.size());
     std::map<std::size_t, int> entered;
     std::map<std::size_t, int> left;
     for (const std::vector<std::int32_t>& order : orders) {
         CHECK(std::set(order.begin(), order.end()).size() == order.size());
-        ++entered[nics[static_cast<std::size_t>(order.front())]];
-        ++left[nics[static_cast<std::size_t>(order[each - 1])]];
+        ++entered[ways[static_cast<std::size_t>(order.front())].nic];
+        ++left[ways[static_cast<std::size_t>(order[each - 1])].nic];
     }
     CAPTURE(machine);
     for (const auto& [nic, count] : entered) CHECK(count <= most);
@@ -186,6 +187,43 @@ TEST_CASE("rings: without NVLink there is one, over PCIe and sockets", "[rings]"
     CHECK(rings_of("p2.8xlarge", 8).bandwidth.raw() == Approx(15.754e9).epsilon(1e-4));
     // Four P100: the X bus carries one direction each way.
     CHECK(rings_of("ibm_s822lc", 4).bandwidth.raw() == 38.4e9);
+}
+
+TEST_CASE("rings: over PCIe one is as fast however GPUs are numbered", "[rings][property]") {
+    const std::string machine = GENERATE("g4dn.12xlarge", "g4dn.metal", "p2.8xlarge", "p2.16xlarge",
+                                         "NC24", "ibm_s822lc", "six_gpu_box", "titan_x_8");
+    const sim::Topology topology = sim::build_cluster(machine, 1);
+    std::vector<sim::DeviceId> gpus = topology.workers();
+    const sim::RingPlan given = sim::find_rings(topology, gpus);
+    RandomStream numbers(7, machine);
+    for (int round = 0; round < 20; ++round) {
+        for (std::size_t left = gpus.size(); left > 1; --left) {
+            std::swap(gpus[left - 1], gpus[static_cast<std::size_t>(numbers.integer(
+                                          0, static_cast<std::int64_t>(left) - 1))]);
+        }
+        const sim::RingPlan plan = sim::find_rings(topology, gpus);
+        CHECK(plan.bandwidth == given.bandwidth);
+        CHECK(plan.rings.front().front() == gpus.front());
+    }
+}
+
+TEST_CASE("rings: of GPUs that have one NIC, those beside it are the way out", "[rings]") {
+    const sim::Topology topology = sim::build_cluster("p3dn.24xlarge", 2);
+    const auto workers = topology.workers();
+    const auto first = std::span(workers).first(8);
+    const auto ways = sim::ways_out(topology, workers, 8);
+    const sim::RingPlan plan = sim::find_rings(topology, first);
+    CHECK(std::ranges::max(ways, {}, &sim::WayOut::nic).nic == 0);
+    const auto links = [&](const std::vector<std::int32_t>& order, std::size_t place) {
+        return ways[static_cast<std::size_t>(order[place])].links;
+    };
+    for (const auto& order : sim::rings_through(sim::ring_places(plan, first), ways,
+                                                plan.rings.size(), workers.size())) {
+        for (std::size_t place = 1; place < 8; ++place) {
+            CHECK(links(order, 0) + links(order, 7) <=
+                  links(order, place) + links(order, place - 1));
+        }
+    }
 }
 
 TEST_CASE("rings: predicted bandwidths of V100 and A100 machines beside recorded ones",

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 
 #include "sim/cluster/fabric.hpp"
 #include "sim/step/gradient_lanes.hpp"
@@ -289,6 +290,42 @@ TEST_CASE("nccl collective: a slower link matters only where it holds NCCL up",
     const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, slow.workers(),
                                        "test");
     CHECK(taken_s(network, placed, mebibytes(1024)) == Approx(with_share_s(0.1)).epsilon(0.01));
+}
+
+TEST_CASE("nccl collective: from a GPU of the other socket it is no faster than the sockets",
+          "[nccl_collective]") {
+    sim::Topology topology = sim::build_cluster("p3dn.24xlarge", 2);  // one NIC, beside one socket
+    topology.derate(sim::LinkKind::socket, 0.05);
+    topology.derate(sim::LinkKind::network, 1);
+    const auto workers = topology.workers();
+    double socket_rate = 0;
+    const auto taken = [&](std::span<const std::size_t> gpus) {
+        sim::ClusterNetwork network(topology);
+        for (const std::size_t gpu : gpus) {
+            const std::vector<sim::DeviceId> pair{workers[gpu], workers[gpu + 8]};
+            const sim::NcclRun run(network, sim::NcclCollective::all_reduce, pair, "test");
+            for (const sim::LinkId id : run.links()) {
+                const sim::Link& link = topology.link(id);
+                if (link.kind == sim::LinkKind::socket) socket_rate = link.bandwidth.raw();
+            }
+            run.start(network, Bytes::of(400'000'000), Instant{});
+        }
+        Instant last;
+        for (std::size_t i = 0; i < gpus.size(); ++i) {
+            last = network.runs().run_until(Instant::never())->at;
+        }
+        return to_seconds(last.since_start());
+    };
+    // Two ranks: each sends what it has once.
+    std::vector<double> alone;
+    for (std::size_t gpu = 0; gpu < 8; ++gpu) alone.push_back(taken(std::vector{gpu}));
+    const auto far = static_cast<std::size_t>(std::ranges::max_element(alone) - alone.begin());
+    REQUIRE(socket_rate > 0);
+    CHECK(*std::ranges::min_element(alone) == Approx(400e6 / 12.5e9).epsilon(0.05));  // the NIC
+    CHECK(alone[far] == Approx(400e6 / socket_rate).epsilon(0.01));
+    std::vector<std::size_t> all(8);
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    CHECK(taken(all) == Approx(4 * 400e6 / socket_rate).epsilon(0.01));
 }
 
 TEST_CASE("nccl collective: groups side by side share the NICs next to their GPUs",
