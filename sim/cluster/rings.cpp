@@ -291,7 +291,8 @@ std::vector<std::size_t> entries_of(std::span<const std::vector<std::size_t>> in
         const WayOut& leaves = ways[order[(place + each - 1) % each]];
         const int in = loads[enters.nic].entered;
         const int out = loads[leaves.nic].left;
-        return std::tuple(std::max(in, out), enters.links + leaves.links, in + out);
+        const int narrow = (enters.is_narrow ? 1 : 0) + (leaves.is_narrow ? 1 : 0);
+        return std::tuple(std::max(in, out), narrow, in + out);
     };
     std::vector<std::size_t> entries(count, each - 1);
     constexpr int rounds = 8;  // in which each may find a better place than it had
@@ -318,13 +319,22 @@ std::vector<WayOut> ways_out(const Topology& topology, std::span<const DeviceId>
     std::vector<WayOut> ways(each);
     if (workers.size() <= each) return ways;
     Routes routes(topology);
+    const auto is_narrow = [&](DeviceId from, DeviceId to) {
+        double inside = BytesPerSecond::max().raw();
+        for (const LinkId id : routes.route(from, to)) {
+            const Link& link = topology.link(id);
+            if (link.kind == LinkKind::network) return inside < link.bandwidth.raw();
+            inside = std::min(inside, link.bandwidth.raw());
+        }
+        return false;
+    };
     std::vector<DeviceId> known;
     for (std::size_t place = 0; place < each; ++place) {
         const auto nic = nic_towards(topology, routes, workers[place], workers[each + place]);
         if (!nic) continue;
         const auto found = std::ranges::find(known, *nic);
         ways[place] = {static_cast<std::size_t>(found - known.begin()),
-                       routes.route(workers[place], *nic).size()};
+                       is_narrow(workers[place], workers[each + place])};
         if (found == known.end()) known.push_back(*nic);
     }
     return ways;

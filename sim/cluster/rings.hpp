@@ -47,8 +47,8 @@ std::vector<std::vector<std::size_t>> ring_places(const RingPlan& plan,
 
 // By what a GPU sends to another machine.
 struct WayOut {
-    std::size_t nic = 0;    // its number among those that are used
-    std::size_t links = 0;  // from the GPU to it
+    std::size_t nic = 0;     // its number among those that are used
+    bool is_narrow = false;  // less fits through what lies between the GPU and it than through it
 };
 // By place among the GPUs of the first machine, towards the next one. All alike where `workers`, so
 // many on each machine, are on one.
@@ -56,7 +56,7 @@ std::vector<WayOut> ways_out(const Topology& topology, std::span<const DeviceId>
                              std::size_t each);
 // `count` rings through all machines, each in the order of ranks; `inside` are the orders in each
 // machine, all machines alike, which rings have in turn. Rings enter a machine and leave it at GPUs
-// of the NICs that the fewest have taken, and of these near their NICs.
+// of the NICs that the fewest have taken, and of these by ways that are not narrow.
 std::vector<std::vector<std::int32_t>> rings_through(
     std::span<const std::vector<std::size_t>> inside, std::span<const WayOut> ways,
     std::size_t count, std::size_t ranks);

@@ -21,15 +21,16 @@ struct Rings {
     std::vector<std::size_t> exits;
 };
 
-// The nearest to its NIC of those that have the same one, where NVLink leads there (PXN).
+// Whose way to its NIC is narrow leaves by another one that has the same, where NVLink leads there
+// (PXN).
 std::vector<std::size_t> exits_of(std::span<const WayOut> ways, bool nvlink) {
     std::vector<std::size_t> exits;
     for (std::size_t place = 0; place < ways.size(); ++place) {
-        exits.push_back(place);
-        for (std::size_t other = 0; nvlink && other < ways.size(); ++other) {
-            const WayOut& best = ways[exits.back()];
-            if (ways[other].nic == best.nic && ways[other].links < best.links) exits.back() = other;
-        }
+        const auto better = std::ranges::find_if(ways, [&](const WayOut& other) {
+            return other.nic == ways[place].nic && !other.is_narrow;
+        });
+        const bool goes_there = nvlink && ways[place].is_narrow && better != ways.end();
+        exits.push_back(goes_there ? static_cast<std::size_t>(better - ways.begin()) : place);
     }
     return exits;
 }
