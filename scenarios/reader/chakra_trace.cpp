@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -207,11 +208,17 @@ const json* member(const json& object, std::string_view name) {
     return nullptr;
 }
 
-// 64-bit numbers are strings in protobuf's JSON.
+// 64-bit numbers are strings in protobuf's JSON, which takes 1000.0 for a whole number, too.
 std::optional<std::int64_t> whole_of(const json& value) {
     if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) return std::nullopt;
     if (value.is_number_integer()) return value.get<std::int64_t>();
+    if (value.is_number_float()) {
+        constexpr double exact_max = 9007199254740992;  // 2^53: all below is told apart
+        const auto real = value.get<double>();
+        if (real != std::trunc(real) || std::abs(real) > exact_max) return std::nullopt;
+        return static_cast<std::int64_t>(real);
+    }
     if (!value.is_string()) return std::nullopt;
     const auto& text = value.get_ref<const std::string&>();
     std::int64_t number = 0;
@@ -232,7 +239,7 @@ public:
             if (value == nullptr) return 0;
             const auto whole = whole_of(*value);
             if (!whole || *whole < 0) {
-                complain(fmt::format("{}: expected a number from 0 on, found {}", name,
+                complain(fmt::format("{}: expected a whole number from 0 on, found {}", name,
                                      describe(*value)));
             }
             return static_cast<std::uint64_t>(*whole);

@@ -397,7 +397,11 @@ TEST_CASE("workload: what is wrong is named with its place", "[workload]") {
     CHECK(trace(std::string_view("\x00\x01\x0b", 3)) ==
           "t.et: byte 2: expected a field (wire type 0, 1, 2 or 5), found type 3");
     CHECK(trace(R"([{"id": -4, "type": 4}])") ==
-          "t.et: object 1: id: expected a number from 0 on, found -4");
+          "t.et: object 1: id: expected a whole number from 0 on, found -4");
+    CHECK(trace(R"([{"id": 4, "type": 4, "durationMicros": 1000.5}])") ==
+          "t.et: object 1: duration_micros: expected a whole number from 0 on, found 1000.5");
+    CHECK(trace(R"([{"id": 4, "type": 4, "durationMicros": 1e300}])") ==
+          "t.et: object 1: duration_micros: expected a whole number from 0 on, found 1e+300");
     CHECK(trace(R"({"name": "a scenario"})") == "t.et: object 1: expected a node with \"id\"");
     CHECK(trace(R"({"id": 1, "type": "COMPNODE", "duration_micros": 5})") ==
           "t.et: object 1: type: \"COMPNODE\" is none of Chakra's (did you mean \"COMP_NODE\"?)");
@@ -478,6 +482,8 @@ TEST_CASE("workload: what is neither computed nor sent lasts as long as it says"
                                 scenarios::chakra_workload(traces, 2, {}, {})));
     };
     CHECK(step_s("5000000000") == Approx(5000));
+    CHECK(step_s("5000000000.0") == Approx(5000));
+    CHECK(step_s("5e9") == Approx(5000));
     CHECK(complaint([&] { step_s("1000000000001"); }) ==
           "t.json: node 1 (\"\") lasts 1000000000001 us: expected at most 1000000000000");
 }
