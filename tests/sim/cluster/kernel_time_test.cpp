@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <map>
+#include <string_view>
 
 #include "base/input_error.hpp"
 #include "sim/cluster/layer_kernels.hpp"
@@ -188,6 +190,33 @@ TEST_CASE("kernels: flash attention on A100 is 50 to 73 % of the peak forward, 4
             CHECK((share > 0.2 && share < 0.8));
         }
     }
+}
+
+TEST_CASE("kernels: GPUs have tensor cores from Volta on, and matrix cores", "[kernels]") {
+    // By hand, so that a new entry says it here, whatever its rates are.
+    const std::map<std::string_view, bool> known = {{"k80", false},
+                                                    {"titan_x_maxwell", false},
+                                                    {"titan_x_pascal", false},
+                                                    {"p100_pcie", false},
+                                                    {"p100_sxm2", false},
+                                                    {"v100_pcie_16gb", true},
+                                                    {"v100_sxm2_16gb", true},
+                                                    {"v100_sxm2_32gb", true},
+                                                    {"t4", true},
+                                                    {"rtx6000", true},
+                                                    {"a100_sxm4_40gb", true},
+                                                    {"a100_sxm4_80gb", true},
+                                                    {"h100_sxm5_80gb", true},
+                                                    {"h200_sxm_141gb", true},
+                                                    {"b200_sxm_180gb", true},
+                                                    {"gb200_186gb", true},
+                                                    {"mi300x", true}};
+    for (const sim::GpuProfile& gpu : sim::all_gpus()) {
+        CAPTURE(gpu.name);
+        REQUIRE(known.contains(gpu.name));
+        CHECK(gpu.has_tensor_cores() == known.at(gpu.name));
+    }
+    CHECK(known.size() == sim::all_gpus().size());
 }
 
 TEST_CASE("kernels: few blocks of flash attention wait for the longest", "[kernels]") {
