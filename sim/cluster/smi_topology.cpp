@@ -295,6 +295,10 @@ private:
                                    gpu_->name, cell(i, j).lanes));
     }
 
+    std::int64_t lanes_of_a_gpu() const {
+        return gpu_ == nullptr ? lanes_of_a_gpu_max : gpu_->nvlinks;
+    }
+
     void add_nvlinks() {
         const double lane =
             gpu_ == nullptr || gpu_->nvlinks == 0 ? 25e9 : gpu_->nvlink_gb_per_s * 1e9;
@@ -307,7 +311,7 @@ private:
             }
             most = std::max(most, lanes);
         }
-        if (most > lanes_of_a_gpu_max) return add_plane(lane);
+        if (most > lanes_of_a_gpu()) return add_plane(lane);
         for (std::size_t i = 0; i < size(); ++i) {
             for (std::size_t j = i + 1; j < size(); ++j) {
                 const std::uint32_t lanes = cell(i, j).lanes;
@@ -328,9 +332,10 @@ private:
                 if (lanes != 0 && here != lanes) {
                     matrix_.refuse(
                         matrix_.rows()[i].words[j],
-                        fmt::format("more NVLinks than {} lanes can be direct ones, but "
-                                    "those of {} to a switch differ: NV{} and NV{}",
-                                    lanes_of_a_gpu_max, matrix_.rows()[i].name.text, lanes, here));
+                        fmt::format("more NVLinks than the {} of {} cannot be direct ones, and "
+                                    "those of {} to a switch would not differ: NV{} and NV{}",
+                                    lanes_of_a_gpu(), gpu_ == nullptr ? "any GPU" : gpu_->name,
+                                    matrix_.rows()[i].name.text, lanes, here));
                 }
                 lanes = here;
             }

@@ -4,8 +4,9 @@
 // PCIe bridge, PXB several, PHB the host bridge, NODE two of them in one NUMA node, SYS (before:
 // SOC) between sockets. That is not all of a machine: devices in a relation PIX or PXB are put
 // behind one PCIe switch; a socket is what has the same NUMA affinity (or CPU affinity, or is
-// joined by any relation but SYS and NV#). NVLinks that would be more than a GPU has lanes (18) go
-// to one NVSwitch. PCIe and NVLink rates are those of `gpu`, or generation 3 and 25 GB/s.
+// joined by any relation but SYS and NV#). Where the NVLinks of any row are more than `gpu` has
+// lanes (18 without it: four GPUs of a DGX-2 are then taken for directly linked ones), all go to
+// one NVSwitch. PCIe and NVLink rates are those of `gpu`, or generation 3 and 25 GB/s.
 #pragma once
 
 #include <filesystem>

@@ -36,6 +36,19 @@ std::string nvswitch_xml(int gpus) {
     return text + "</cpu></system>";
 }
 
+// What nvidia-smi says of GPUs each two of which are joined alike.
+std::string full_smi(int gpus, std::string_view relation) {
+    std::string text;
+    for (int i = 0; i < gpus; ++i) text += fmt::format("\tGPU{}", i);
+    text += "\tCPU Affinity\n";
+    for (int i = 0; i < gpus; ++i) {
+        text += fmt::format("GPU{}", i);
+        for (int j = 0; j < gpus; ++j) text += fmt::format("\t{}", i == j ? "X" : relation);
+        text += "\t0-63\n";
+    }
+    return text;
+}
+
 }  // namespace
 
 TEST_CASE("imports: a DGX-1 read from either form has the rings of the preset", "[imports]") {
@@ -116,12 +129,7 @@ TEST_CASE("imports: NVSwitch links of NCCL's dump are one plane", "[imports]") {
 }
 
 TEST_CASE("imports: a full matrix of NVLinks in nvidia-smi is one plane", "[imports]") {
-    std::string text = "\tGPU0\tGPU1\tGPU2\tCPU Affinity\n";
-    for (int i = 0; i < 3; ++i) {
-        text += fmt::format("GPU{}", i);
-        for (int j = 0; j < 3; ++j) text += i == j ? "\tX" : "\tNV12";
-        text += "\t0-63\n";
-    }
+    const std::string text = full_smi(3, "NV12");
     sim::SmiOptions options;
     options.gpu = &sim::gpu_named("a100_sxm4_40gb", "t");
     const sim::Topology topology = sim::parse_smi_topology(text, "topo.txt", options);
@@ -135,6 +143,31 @@ TEST_CASE("imports: a full matrix of NVLinks in nvidia-smi is one plane", "[impo
         options.gpu = &sim::gpu_named(gpu, "t");
         CHECK_THROWS_WITH(sim::parse_smi_topology(text, "topo.txt", options), complaint);
     }
+}
+
+TEST_CASE("imports: NVLinks beyond a GPU's own lanes lead to a switch", "[imports]") {
+    const auto planes = [](const std::string& text, const char* gpu, double ring) {
+        sim::SmiOptions options;
+        if (gpu != nullptr) options.gpu = &sim::gpu_named(gpu, "t");
+        const sim::Topology topology = sim::parse_smi_topology(text, "topo.txt", options);
+        CHECK(sim::find_rings(topology, topology.workers()).bandwidth.raw() == ring);
+        return topology.devices_of(sim::DeviceKind::nvswitch).size();
+    };
+    // Some GPUs of a DGX-2; three A800, which have 8 lanes of an A100's.
+    CHECK(planes(full_smi(3, "NV6"), "v100_sxm2_32gb", 150e9) == 1);
+    CHECK(planes(full_smi(4, "NV6"), "v100_sxm2_32gb", 150e9) == 1);
+    CHECK(planes(full_smi(3, "NV8"), "a100_sxm4_80gb", 200e9) == 1);
+    // Two GPUs, four A100 and four H100 that are directly linked, a DGX-1.
+    CHECK(planes(full_smi(2, "NV12"), "a100_sxm4_80gb", 300e9) == 0);
+    CHECK(planes(full_smi(4, "NV4"), "a100_sxm4_40gb", 300e9) == 0);
+    CHECK(planes(full_smi(4, "NV6"), "h100_sxm5_80gb", 450e9) == 0);
+    CHECK(planes(full_smi(4, "NV6"), nullptr, 450e9) == 0);
+    CHECK(planes(dgx1_smi(), "v100_sxm2_16gb", 150e9) == 0);
+    sim::SmiOptions options;
+    options.gpu = &sim::gpu_named("p100_sxm2", "t");
+    CHECK_THROWS_WITH(sim::parse_smi_topology(dgx1_smi(), "topo.txt", options),
+                      "topo.txt:2:18: more NVLinks than the 4 of p100_sxm2 cannot be direct ones, "
+                      "and those of GPU0 to a switch would not differ: NV1 and NV2");
 }
 
 TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
