@@ -39,6 +39,14 @@ constexpr std::pair<std::string_view, std::string_view> gpus_by_device[] = {
     {"0x2901", "b200_sxm_180gb"}, {"0x2941", "gb200_186gb"},
 };
 
+// One NVLink in one direction by compute capability, GB/s, from data sheets: P100; A40, RTX A6000
+// and RTX 3090, whose four have 112.5 both ways together; V100 to H200; Blackwell.
+double lane_gb_per_s(std::int64_t capability) {
+    if (capability < 70) return 20;
+    if (capability == 86) return 112.5 / 2 / 4;
+    return capability < 100 ? 25 : 50;
+}
+
 // The GPU of gpus.cpp that is meant most often; empty for others.
 std::string gpu_of_capability(std::int64_t capability) {
     switch (capability) {
@@ -257,8 +265,7 @@ private:
     }
 
     void add_nvlinks(const Gpu& gpu) {
-        // GB/s: P100; V100 to H200; Blackwell.
-        const double lane = gpu.capability < 70 ? 20 : gpu.capability < 100 ? 25 : 50;
+        const double lane = lane_gb_per_s(gpu.capability);
         std::map<DeviceId, std::uint32_t> lanes;  // a switch has several entries
         for (const pugi::xml_node link : gpu.element.children()) {
             if (link.name() != std::string_view("nvlink")) continue;

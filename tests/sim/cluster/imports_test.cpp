@@ -36,6 +36,19 @@ std::string nvswitch_xml(int gpus) {
     return text + "</cpu></system>";
 }
 
+// Two GPUs of a compute capability, one beside the other, that four NVLinks join.
+std::string pair_xml(int capability) {
+    std::string text = "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\">";
+    for (int gpu = 0; gpu < 2; ++gpu) {
+        text += fmt::format(
+            "<pci busid=\"000{}:00:00.0\" link_speed=\"\" link_width=\"\"><gpu dev=\"{}\" "
+            "sm=\"{}\"><nvlink target=\"000{}:00:00.0\" count=\"4\" tclass=\"0x030200\"/></gpu>"
+            "</pci>",
+            gpu, gpu, capability, 1 - gpu);
+    }
+    return text + "</cpu></system>";
+}
+
 // What nvidia-smi says of GPUs each two of which are joined alike.
 std::string full_smi(int gpus, std::string_view relation) {
     std::string text;
@@ -168,6 +181,14 @@ TEST_CASE("imports: NVLinks beyond a GPU's own lanes lead to a switch", "[import
     CHECK_THROWS_WITH(sim::parse_smi_topology(dgx1_smi(), "topo.txt", options),
                       "topo.txt:2:18: more NVLinks than the 4 of p100_sxm2 cannot be direct ones, "
                       "and those of GPU0 to a switch would not differ: NV1 and NV2");
+}
+
+TEST_CASE("imports: a lane of NVLink is as fast as the GPU's data sheet says", "[imports]") {
+    const auto [capability, lane] = GENERATE(table<int, double>(
+        {{60, 20}, {70, 25}, {75, 25}, {80, 25}, {86, 14.0625}, {90, 25}, {100, 50}}));
+    CAPTURE(capability);
+    const sim::Topology topology = sim::parse_nccl_topology(pair_xml(capability), "dump.xml");
+    CHECK(sim::find_rings(topology, topology.workers()).bandwidth.raw() == 4 * lane * 1e9);
 }
 
 TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
