@@ -90,6 +90,7 @@ public:
 private:
     struct Gpu {
         pugi::xml_node element;
+        std::string_view host;
         std::string bus;
         DeviceId id;
         DeviceId socket;
@@ -98,6 +99,7 @@ private:
     };
     struct Socket {
         DeviceId id;
+        std::string_view host;
         double gb_per_s;
     };
 
@@ -163,7 +165,7 @@ private:
                             : vendor == "AuthenticAMD" ? machine_tables::xgmi
                                                        : machine_tables::qpi_2;
         amd_ = amd_ || vendor == "AuthenticAMD";
-        sockets_.push_back({id, rate});
+        sockets_.push_back({id, host_of(cpu), rate});
         for (const pugi::xml_node child : cpu.children()) {
             const std::string_view name = require(child, {"pci", "nic"});
             if (name == "pci") add_pci(child, id, id);
@@ -199,25 +201,22 @@ private:
         const std::string_view dev = gpu.attribute("dev").value();
         const std::string_view host = host_of(gpu);
         for (const Gpu& other : gpus_) {
+            if (other.host != host) continue;
             if (other.bus == bus) {
                 refuse(pci, fmt::format("two GPUs at busid {}", ukemi::quoted(bus)));
             }
-            if (dev.empty() || host != host_of(other.element) ||
-                other.element.attribute("dev").value() != dev) {
-                continue;
-            }
+            if (dev.empty() || other.element.attribute("dev").value() != dev) continue;
             refuse(gpu, fmt::format("{} at busid {} and {} at busid {} have the same dev, {}",
                                     topology_.device(other.id).name, ukemi::quoted(other.bus),
                                     topology_.device(id).name, ukemi::quoted(bus), dev));
         }
-        gpus_.push_back({gpu, std::string(bus), id, socket, number(gpu, "sm", 1, 999, 70),
+        gpus_.push_back({gpu, host, std::string(bus), id, socket, number(gpu, "sm", 1, 999, 70),
                          pci.attribute("device").value()});
         for (const pugi::xml_node child : gpu.children()) require(child, {"nvlink", "c2c"});
     }
 
-    // Devices are numbered by host, of which a dump of one NVLink domain has several.
-    static std::string_view host_of(pugi::xml_node gpu) {
-        pugi::xml_node element = gpu;
+    // Devices and buses are numbered by host, of which a dump of one NVLink domain has several.
+    static std::string_view host_of(pugi::xml_node element) {
         while (element && element.name() != std::string_view("cpu")) element = element.parent();
         return element.attribute("host_hash").value();
     }
@@ -252,6 +251,7 @@ private:
     void join_sockets() {
         for (std::size_t i = 0; i < sockets_.size(); ++i) {
             for (std::size_t j = i + 1; j < sockets_.size(); ++j) {
+                if (sockets_[i].host != sockets_[j].host) continue;
                 const double rate = std::min(sockets_[i].gb_per_s, sockets_[j].gb_per_s);
                 topology_.connect(sockets_[i].id, sockets_[j].id, LinkKind::socket, 1,
                                   BytesPerSecond::of(rate * 1e9), socket_hop);
@@ -296,7 +296,7 @@ private:
         if (kind.starts_with("0x0680")) return plane();
         const std::string_view bus = link.attribute("target").value();
         for (const Gpu& other : gpus_) {
-            if (other.bus != bus) continue;
+            if (other.host != gpu.host || other.bus != bus) continue;
             if (other.id == gpu.id) refuse(link, "an NVLink from a GPU to itself");
             return other.id;
         }

@@ -11,6 +11,11 @@
 // (<net>) of a <nic> are one link of their speeds' sum; NICs slower than the fastest, which NCCL
 // does without, are left out. <pcilink>, by which
 // NCCL notes that switches of Broadcom reach each other, adds nothing to the tree and is left out.
+//
+// A dump of one NVLink domain has several hosts (host_hash of <cpu>), each with its own buses and
+// numbers of devices. All of it is one machine, as gb200_nvl72 is one: counted, bought and lost as
+// a whole. Only NVLink joins its hosts: what a GPU sends to another one's CPUs goes by the network.
+//
 // Elements that NCCL does not write are refused; attributes that are not needed are not looked at.
 #pragma once
 

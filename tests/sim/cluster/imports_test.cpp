@@ -49,6 +49,23 @@ std::string pair_xml(int capability) {
     return text + "</cpu></system>";
 }
 
+// Trays of an NVLink domain: the buses of one are numbered as those of the other.
+std::string trays_xml(std::string_view first_host, std::string_view second_host) {
+    std::string text = "<system version=\"1\">";
+    for (const std::string_view host : {first_host, second_host}) {
+        for (int socket = 0; socket < 2; ++socket) {
+            text += fmt::format(
+                "<cpu host_hash=\"{}\" numaid=\"{}\" arch=\"arm64\"><pci busid=\"000{}:01:00.0\" "
+                "device=\"0x2941\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"{}\" "
+                "sm=\"100\"><nvlink target=\"fffffff:ffff:ff\" count=\"18\" tclass=\"0x068000\"/>"
+                "<c2c bw=\"44\" count=\"10\"/></gpu></pci><nic><net name=\"eth0\" dev=\"0\" "
+                "speed=\"400000\"/></nic></cpu>",
+                host, socket, socket, socket);
+        }
+    }
+    return text + "</system>";
+}
+
 // What nvidia-smi says of GPUs each two of which are joined alike.
 std::string full_smi(int gpus, std::string_view relation) {
     std::string text;
@@ -189,6 +206,22 @@ TEST_CASE("imports: a lane of NVLink is as fast as the GPU's data sheet says", "
     CAPTURE(capability);
     const sim::Topology topology = sim::parse_nccl_topology(pair_xml(capability), "dump.xml");
     CHECK(sim::find_rings(topology, topology.workers()).bandwidth.raw() == 4 * lane * 1e9);
+}
+
+TEST_CASE("imports: hosts that NVLink joins are one machine", "[imports]") {
+    const sim::Topology topology = sim::parse_nccl_topology(trays_xml("0xa", "0xb"), "dump.xml");
+    CHECK(topology.machines().size() == 1);
+    CHECK(topology.machines().front().gpu == "gb200_186gb");
+    const auto gpus = topology.workers();
+    const auto sockets = topology.devices_of(sim::DeviceKind::cpu);
+    REQUIRE(gpus.size() == 4);
+    REQUIRE(sockets.size() == 4);
+    CHECK(topology.devices_of(sim::DeviceKind::nvswitch).size() == 1);
+    CHECK(sim::find_rings(topology, gpus).bandwidth.raw() == 900e9);
+    CHECK(topology.lanes_between(sockets[0], sockets[1], sim::LinkKind::socket) == 1);
+    CHECK(topology.lanes_between(sockets[1], sockets[2], sim::LinkKind::socket) == 0);
+    CHECK_THROWS_WITH(sim::parse_nccl_topology(trays_xml("0xa", "0xa"), "dump.xml"),
+                      Catch::Contains("two GPUs at busid \"0000:01:00.0\""));
 }
 
 TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
