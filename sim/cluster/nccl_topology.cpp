@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ public:
         const pugi::xml_node root = file.root();
         machine_ = topology_.add_machine({"machine0", {}, 0, {}});
         if (root.name() != std::string_view("system")) refuse(root, "expected <system>");
+        find_repeated(root);
         fastest_mbit_ = fastest_nic(root);
         for (const pugi::xml_node child : root.children()) {
             require(child, {"cpu"});
@@ -136,9 +138,16 @@ private:
         return *value;
     }
 
+    // NCCL takes 16 lanes for none; 255 is what Linux says where it does not know.
+    std::int64_t width_of(pugi::xml_node pci) const {
+        const std::int64_t width = number(pci, "link_width", 0, 255, 0);
+        if (width == 0 || width == 255) return 16;
+        return number(pci, "link_width", 0, 32, {});
+    }
+
     // "8.0 GT/s PCIe" and "16"; line codes: 8 of 10 bits up to 5 GT/s, 128 of 130 from 8 GT/s on.
     BytesPerSecond pcie_rate(pugi::xml_node pci) const {
-        const std::int64_t width = number(pci, "link_width", 1, 32, 16);
+        const std::int64_t width = width_of(pci);
         std::string_view speed = pci.attribute("link_speed").value();
         if (speed.empty() || speed.starts_with("Unknown")) speed = "8.0 GT/s";
         const std::size_t length = decimal_length(speed, DecimalGrammar::relaxed);
@@ -221,13 +230,42 @@ private:
         return element.attribute("host_hash").value();
     }
 
+    // Each rank hangs a device without a place on PCIe on the first <cpu> that it sees, so that
+    // where NCCL puts together what ranks of several sockets saw, it stands in each of them.
+    void find_repeated(pugi::xml_node root) {
+        std::map<std::array<std::string_view, 4>, pugi::xml_node> seen;
+        for (const pugi::xml_node cpu : root.children("cpu")) {
+            for (const pugi::xml_node nic : cpu.children("nic")) {
+                for (const pugi::xml_node net : nic.children("net")) {
+                    const std::string_view name = net.attribute("name").value();
+                    const std::string_view dev = net.attribute("dev").value();
+                    if (name.empty() || dev.empty()) continue;
+                    const auto [first, is_new] = seen.try_emplace(
+                        {host_of(cpu), name, dev, net.attribute("guid").value()}, net);
+                    if (is_new) continue;
+                    expect_same_speed(net, first->second);
+                    repeated_.insert(net);
+                }
+            }
+        }
+    }
+    void expect_same_speed(pugi::xml_node net, pugi::xml_node first) const {
+        if (mbit_of(net) == mbit_of(first)) return;
+        refuse(net, fmt::format("speed: {} (dev {}) has {} here and {} under a <cpu> before",
+                                net.attribute("name").value(), net.attribute("dev").value(),
+                                mbit_of(net), mbit_of(first)));
+    }
+
+    std::int64_t mbit_of(pugi::xml_node net) const {
+        return number(net, "speed", 1, 100'000'000, 10'000);
+    }
     // Mbit/s, of all ports of the card together; the network that they belong to is not in the
     // file.
     std::int64_t speed_of(pugi::xml_node nic) const {
         std::int64_t mbit = 0;
         for (const pugi::xml_node net : nic.children()) {
             require(net, {"net"});
-            mbit += number(net, "speed", 1, 100'000'000, 10'000);
+            if (!repeated_.contains(net)) mbit += mbit_of(net);
         }
         return mbit;
     }
@@ -309,6 +347,7 @@ private:
     std::vector<Socket> sockets_;
     std::vector<Gpu> gpus_;
     std::optional<DeviceId> plane_;
+    std::set<pugi::xml_node> repeated_;  // <net>
     std::size_t bridges_ = 0;
     std::size_t nics_ = 0;
     std::int64_t fastest_mbit_ = 0;

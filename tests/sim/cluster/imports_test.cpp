@@ -49,6 +49,19 @@ std::string pair_xml(int capability) {
     return text + "</cpu></system>";
 }
 
+// A virtual machine of two sockets, in each of which stands what `nics` says for it.
+std::string virtual_xml(std::string_view first, std::string_view second) {
+    std::string text = "<system version=\"1\">";
+    for (int socket = 0; socket < 2; ++socket) {
+        text += fmt::format(
+            "<cpu host_hash=\"0x1\" numaid=\"{}\" arch=\"x86_64\"><pci busid=\"000{}:00:00.0\" "
+            "link_speed=\"32.0 GT/s PCIe\" link_width=\"0\"><gpu dev=\"{}\" sm=\"90\"/></pci>"
+            "<nic>{}</nic></cpu>",
+            socket, socket, socket, socket == 0 ? first : second);
+    }
+    return text + "</system>";
+}
+
 // Trays of an NVLink domain: the buses of one are numbered as those of the other.
 std::string trays_xml(std::string_view first_host, std::string_view second_host) {
     std::string text = "<system version=\"1\">";
@@ -208,6 +221,32 @@ TEST_CASE("imports: a lane of NVLink is as fast as the GPU's data sheet says", "
     CHECK(sim::find_rings(topology, topology.workers()).bandwidth.raw() == 4 * lane * 1e9);
 }
 
+TEST_CASE("imports: a NIC that stands under several sockets is one", "[imports]") {
+    const auto nics_of = [](const std::string& text) {
+        const sim::Topology topology = sim::parse_nccl_topology(text, "dump.xml");
+        return std::pair{topology.devices_of(sim::DeviceKind::nic).size(),
+                         topology.machines().front().nic_gbit_per_s};
+    };
+    const std::string eth0 = R"(<net name="eth0" dev="0" speed="10000" port="0" guid="0x0"/>)";
+    const std::string eth1 = R"(<net name="eth1" dev="1" speed="10000" port="0" guid="0x1"/>)";
+    CHECK(nics_of(virtual_xml(eth0, eth0)) == std::pair{std::size_t{1}, 10.0});
+    CHECK(nics_of(virtual_xml(eth0 + eth1, eth0 + eth1)) == std::pair{std::size_t{1}, 20.0});
+    CHECK(nics_of(virtual_xml(eth0, eth1)) == std::pair{std::size_t{2}, 10.0});
+    CHECK(nics_of(virtual_xml(eth0, eth0 + eth1)) == std::pair{std::size_t{2}, 10.0});
+    CHECK(nics_of(virtual_xml(eth0, changed(eth0, "dev=\"0\"", "dev=\"1\""))) ==
+          std::pair{std::size_t{2}, 10.0});
+    CHECK(nics_of(virtual_xml(eth0, changed(eth0, "\"0x0\"", "\"0x2\""))) ==
+          std::pair{std::size_t{2}, 10.0});
+    // It is beside the first socket.
+    const sim::Topology one = sim::parse_nccl_topology(virtual_xml(eth0, eth0), "dump.xml");
+    sim::Routes routes(one);
+    const auto nic = one.devices_of(sim::DeviceKind::nic).front();
+    CHECK(routes.route(one.devices_of(sim::DeviceKind::cpu)[0], nic).size() == 1);
+    CHECK_THROWS_WITH(
+        sim::parse_nccl_topology(virtual_xml(eth0, changed(eth0, "10000", "25000")), "dump.xml"),
+        Catch::EndsWith("speed: eth0 (dev 0) has 25000 here and 10000 under a <cpu> before"));
+}
+
 TEST_CASE("imports: hosts that NVLink joins are one machine", "[imports]") {
     const sim::Topology topology = sim::parse_nccl_topology(trays_xml("0xa", "0xb"), "dump.xml");
     CHECK(topology.machines().size() == 1);
@@ -217,6 +256,7 @@ TEST_CASE("imports: hosts that NVLink joins are one machine", "[imports]") {
     REQUIRE(gpus.size() == 4);
     REQUIRE(sockets.size() == 4);
     CHECK(topology.devices_of(sim::DeviceKind::nvswitch).size() == 1);
+    CHECK(topology.devices_of(sim::DeviceKind::nic).size() == 2);  // one of a host
     CHECK(sim::find_rings(topology, gpus).bandwidth.raw() == 900e9);
     CHECK(topology.lanes_between(sockets[0], sockets[1], sim::LinkKind::socket) == 1);
     CHECK(topology.lanes_between(sockets[1], sockets[2], sim::LinkKind::socket) == 0);
@@ -226,8 +266,8 @@ TEST_CASE("imports: hosts that NVLink joins are one machine", "[imports]") {
 
 TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
     const auto [from, to, complaint] = GENERATE(table<const char*, const char*, const char*>({
-        {"link_width=\"16\"", "link_width=\"0\"",
-         "dump.xml:4:5: link_width: expected a whole number"},
+        {"link_width=\"16\"", "link_width=\"33\"",
+         "dump.xml:4:5: link_width: expected a whole number from 0 to 32, found \"33\""},
         {"8.0 GT/s PCIe", "0.0 GT/s PCIe", "dump.xml:4:5: link_speed: expected a rate such as"},
         {"8.0 GT/s PCIe", "fast", "found \"fast\""},
         {"count=\"1\"", "count=\"0\"",
@@ -264,11 +304,18 @@ TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
 }
 
 TEST_CASE("imports: a dump without link rates has those that NCCL assumes", "[imports]") {
-    std::string text = nvswitch_xml(2);
-    text = changed(text, "link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"",
-                   "link_speed=\"\" link_width=\"\"");
+    const auto [rates, gb_per_s] = GENERATE(table<const char*, double>({
+        {"link_speed=\"\" link_width=\"\"", 15.754},
+        {"link_speed=\"\" link_width=\"0\"", 15.754},
+        {"link_speed=\"Unknown\" link_width=\"255\"", 15.754},
+        {"link_speed=\"32.0 GT/s PCIe\" link_width=\"0\"", 63.015},
+        {"link_speed=\"32.0 GT/s PCIe\" link_width=\"255\"", 63.015},
+    }));
+    CAPTURE(rates);
+    const std::string text =
+        changed(nvswitch_xml(2), "link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"", rates);
     const sim::Topology topology = sim::parse_nccl_topology(text, "dump.xml");
-    CHECK(topology.link(sim::LinkId{0}).bandwidth.raw() == Approx(15.754e9).epsilon(1e-4));
+    CHECK(topology.link(sim::LinkId{0}).bandwidth.raw() == Approx(gb_per_s * 1e9).epsilon(1e-4));
     CHECK_THROWS_WITH(sim::parse_nccl_topology("<system version=\"1\"/>", "dump.xml"),
                       Catch::Contains("at least one <gpu>"));
     CHECK_THROWS_WITH(sim::parse_nccl_topology("<graphs/>", "dump.xml"),
