@@ -30,7 +30,7 @@ public:
                 "measured'; fi; echo 'copy: 4000 GB/s'");
         program("bench_learners", "exit ${LEARNERS:-0}");
         program("ukemi",
-                "case \"$*\" in *'--out out/box.json'*) : >out/box.json;; esac; "
+                "case \"$*\" in *'--out out/box.json'*) echo \"$*\" >out/box.json;; esac; "
                 "case \"$*\" in *'backend cuda'*) loss=${LOSS:-1.5};; *) loss=1.5;; esac; "
                 "echo \"last loss: $loss\"");
     }
@@ -77,6 +77,8 @@ TEST_CASE("cuda bundle: what passes is said to match, and the output is packed b
     CHECK(ran.code == 0);
     CHECK_THAT(line_of(ran.text, "train-losses"), Catch::Contains("matches: loss 1.5 on cpu, 1.5"));
     CHECK_THAT(line_of(ran.text, "nccl-resize"), Catch::Contains("left out: built without NCCL"));
+    CHECK_THAT(line_of(ran.text, "trained-resnet20"),
+               Catch::Contains("left out: UKEMI_BUNDLE_IMAGES names no folder"));
     CHECK_THAT(ran.text, Catch::Contains("driver: "));
     int archives = 0;
     for (const auto& entry : fs::directory_iterator(bundle.folder())) {
@@ -102,9 +104,14 @@ TEST_CASE("cuda bundle: with images two calibrations, predictions and a group th
     const Bundle bundle;
     fs::create_directories(bundle.folder() / "data");
     std::ofstream(bundle.folder() / "data/images-idx3-ubyte") << "x";
-    const Bundle::Ran ran = bundle.run("UKEMI_BUNDLE_ONLY='calibrate predict train-taken'");
+    const Bundle::Ran ran =
+        bundle.run("UKEMI_BUNDLE_ONLY='calibrate predict train-taken' UKEMI_BUNDLE_REPEAT=3");
     CAPTURE(ran.text);
     CHECK(ran.code == 0);
+    std::ifstream typed(bundle.folder() / "out/box.json");
+    std::string words;
+    std::getline(typed, words);
+    CHECK_THAT(words, Catch::Contains("--repeat 3 "));
     for (const char* name : {"calibrate", "predict", "train-taken"}) {
         CHECK_THAT(line_of(ran.text, name), Catch::Contains("passed"));
     }
