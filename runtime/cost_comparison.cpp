@@ -109,18 +109,28 @@ std::size_t count(std::span<const CostDifference> all, Agreement which) {
     return static_cast<std::size_t>(std::ranges::count(all, which, &CostDifference::agreement));
 }
 
+namespace {
+
+// A share of a time of which there is none is no number.
+std::string share_text(double time_s, double of_s, const char* form) {
+    return of_s > 0 ? fmt::format(fmt::runtime(form), 100 * time_s / of_s) + " %"
+                    : std::string("-");
+}
+
+}  // namespace
+
 std::string difference_table(std::span<const CostDifference> all) {
     std::string text = fmt::format("{:<50}{:>11}{:>11}{:>10}{:>10}\n", "median (ms)", "now",
                                    "there", "apart", "stated");
     for (const CostDifference& one : all) {
-        const double percent = 100 / std::max(one.second_s, 1e-12);
-        const std::string wide =
-            is_wide(one) ? fmt::format(" (spread {:.0f} %: says little)", percent * one.stated_s)
-                         : std::string();
-        text += fmt::format("{:<50}{:>11.4f}{:>11.4f}{:>+8.1f} %{:>8.1f} %  {}{}\n", one.name,
-                            one.first_s * 1e3, one.second_s * 1e3,
-                            percent * (one.first_s - one.second_s), percent * one.stated_s,
-                            word(one.agreement), wide);
+        const std::string wide = is_wide(one)
+                                     ? fmt::format(" (spread {}: says little)",
+                                                   share_text(one.stated_s, one.second_s, "{:.0f}"))
+                                     : std::string();
+        text += fmt::format(
+            "{:<50}{:>11.4f}{:>11.4f}{:>10}{:>10}  {}{}\n", one.name, one.first_s * 1e3,
+            one.second_s * 1e3, share_text(one.first_s - one.second_s, one.second_s, "{:+.1f}"),
+            share_text(one.stated_s, one.second_s, "{:.1f}"), word(one.agreement), wide);
     }
     const std::size_t agree = count(all, Agreement::agrees);
     const std::size_t disagree = count(all, Agreement::disagrees);

@@ -187,4 +187,17 @@ TEST_CASE("calibration: of two, every entry is compared by its name", "[calibrat
                Catch::EndsWith(fmt::format("; {} have too few values to say\n", all.size())));
 }
 
+TEST_CASE("cost comparison: a share of a median of nothing is no number", "[calibration]") {
+    kernels::MeasuredTimes nothing;
+    nothing.s.assign(8, 0.0);
+    kernels::MeasuredTimes something;
+    something.s.assign(8, 0.016);
+    const std::vector<runtime::CostDifference> both{
+        runtime::difference("start_beside", something, nothing),
+        {"only now", 0.001, 0, 0, runtime::Agreement::only_first}};
+    const std::string table = runtime::difference_table(both);
+    CHECK_THAT(table, !Catch::Contains(" %"));
+    CHECK_THAT(table, Catch::Contains("16.0000     0.0000         -         -  DISAGREE"));
+}
+
 }  // namespace ukemi
