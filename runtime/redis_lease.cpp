@@ -127,7 +127,7 @@ public:
         const std::unique_ptr<redisReply, Free> reply(static_cast<redisReply*>(::redisCommandArgv(
             context_.get(), static_cast<int>(words.size()), texts.data(), sizes.data())));
         if (reply == nullptr) fail(context_->errstr);
-        if (reply->type == REDIS_REPLY_ERROR) fail({reply->str, reply->len});
+        if (reply->type == REDIS_REPLY_ERROR) refuse({reply->str, reply->len});
         std::vector<std::optional<std::string>> answers;
         if (reply->type != REDIS_REPLY_ARRAY) {
             answers.push_back(text_of_reply(*reply));
@@ -156,6 +156,16 @@ private:
         const bool is_text = reply.type == REDIS_REPLY_STRING || reply.type == REDIS_REPLY_STATUS;
         if (!is_text) return std::nullopt;
         return std::string(reply.str, reply.len);
+    }
+    // Of long commands of somebody who has not said the password it says something else.
+    [[noreturn]] void refuse(std::string_view why) const {
+        const bool wants_password =
+            why.starts_with("NOAUTH") || why.find("unauthenticated") != std::string_view::npos;
+        if (!wants_password || !place_->password.empty()) fail(why);
+        fail(
+            fmt::format("wants a password: expected --redis-password-file, or the variable "
+                        "UKEMI_REDIS_PASSWORD ({})",
+                        why));
     }
     [[noreturn]] void fail(std::string_view why) const {
         throw RedisTrouble(

@@ -303,6 +303,11 @@ TEST_CASE("a lease in Redis: one that does not answer, or not to us, is said in 
     RedisPlace stranger = places.place();
     stranger.password = "guessed";
     CHECK_THROWS_WITH(RedisLease::leader(stranger), Catch::Contains("WRONGPASS"));
+    stranger.password.clear();
+    CHECK_THROWS_WITH(RedisLease::leader(stranger),
+                      Catch::Contains("wants a password: expected --redis-password-file"));
+    CHECK_THROWS_WITH(RedisLease(stranger, claim_of("10.0.0.1:1", false)),
+                      Catch::Contains("wants a password: expected --redis-password-file"));
     places.server().freeze();
     CHECK_THROWS_AS(RedisLease::leader(places.place()), std::system_error);
     places.server().stop();
