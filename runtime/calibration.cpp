@@ -18,6 +18,7 @@
 #include "base/plain_text.hpp"
 #include "kernels/link_probe.hpp"
 #include "kernels/training_spec.hpp"
+#include "runtime/step_times.hpp"
 
 namespace ukemi::runtime {
 
@@ -207,8 +208,11 @@ public:
         done_.clear();
         run_to(step_ + steps + 1);
         INVARIANT(!done_.empty());
-        return std::chrono::duration<double>(done_.back() - done_.front()).count() /
-               static_cast<double>(steps);
+        std::vector<double> ends_s;
+        for (const Wall::time_point end : done_) {
+            ends_s.push_back(std::chrono::duration<double>(end - done_.front()).count());
+        }
+        return mean_step_s(ends_s);
     }
 
     double save(std::filesystem::path& file) {

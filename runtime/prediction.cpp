@@ -17,6 +17,7 @@
 #include "kernels/training_rules.hpp"
 #include "kernels/training_spec.hpp"
 #include "policies/codec_text.hpp"
+#include "runtime/step_times.hpp"
 #include "scenarios/reader/read_synchronisation.hpp"
 
 namespace ukemi::runtime {
@@ -235,9 +236,11 @@ Prediction predict_runs(const scenarios::LiveCosts& costs, const fs::path& costs
         }
         const std::string refused = law.refusal(setting);
         if (!refused.empty()) throw InputError(costs_file.string(), "/steps", refused);
+        const double step_s = law.step_s(setting);
+        // Two laws with errors of their own: the least of something is no more than its mean.
         add({.setting = setting,
-             .step_s = law.step_s(setting),
-             .step_least_s = least.step_s(setting),
+             .step_s = step_s,
+             .step_least_s = std::min(least.step_s(setting), step_s),
              .covered = law.covers(setting)});
     }
     for (const scenarios::StepSetting& setting : controls_of(costs, scenario, settings)) {
@@ -291,25 +294,20 @@ void check_written(const Prediction& prediction, const fs::path& folder) {
     }
 }
 
-double mean_step_s(const LiveRecord& record) {
-    INVARIANT(record.steps.size() >= 2);
-    const Duration between = record.steps.back().at - record.steps.front().at;
-    return to_seconds(between) / static_cast<double>(record.steps.size() - 1);
+std::vector<double> ends_of_steps(const LiveRecord& record) {
+    std::vector<double> ends_s;
+    for (const LiveRecord::Step& step : record.steps) {
+        ends_s.push_back(to_seconds(step.at.since_start()));
+    }
+    return ends_s;
 }
 
-// Means over so many steps in a row, one stretch after the other, until there are `due`; over all
-// steps if there are fewer.
-void add_stretches(const LiveRecord& record, std::int64_t stretch, std::size_t due,
+// Until there are `due`.
+void add_stretches(std::span<const double> ends_s, std::int64_t stretch, std::size_t due,
                    kernels::MeasuredTimes& means) {
     const auto length = static_cast<std::size_t>(std::max<std::int64_t>(stretch, 1));
-    if (length >= record.steps.size() && means.s.size() < due) {
-        means.s.push_back(mean_step_s(record));
-    }
-    for (std::size_t end = length; end < record.steps.size(); end += length) {
-        if (means.s.size() >= due) break;
-        const Duration time = record.steps[end].at - record.steps[end - length].at;
-        means.s.push_back(to_seconds(time) / static_cast<double>(length));
-    }
+    const std::size_t missing = due - std::min(due, means.s.size());
+    for (const double mean : stretch_means_s(ends_s, length, missing)) means.s.push_back(mean);
 }
 
 }  // namespace
@@ -331,11 +329,12 @@ std::vector<ComparedRun> run_predicted(const scenarios::Scenario& scenario,
                     fmt::format("{}: the run {}", scenarios::setting_text(one.predicted.setting),
                                 done.interrupted ? "was interrupted" : "did not finish"));
             }
-            one.step.s.push_back(mean_step_s(done.record));
+            const std::vector<double> ends_s = ends_of_steps(done.record);
+            one.step.s.push_back(mean_step_s(ends_s));
             const std::size_t due = prediction.stretches *
                                     static_cast<std::size_t>(repetition + 1) /
                                     static_cast<std::size_t>(repetitions);
-            add_stretches(done.record, prediction.stretch_steps, std::max<std::size_t>(due, 1),
+            add_stretches(ends_s, prediction.stretch_steps, std::max<std::size_t>(due, 1),
                           one.least);
             one.total.s.push_back(to_seconds(done.run.result.duration));
         }
@@ -392,6 +391,7 @@ std::string comparison_table(std::span<const ComparedRun> runs) {
     std::size_t predicted = 0;
     std::size_t near = 0;
     bool controls = false;
+    bool beyond = false;
     for (const ComparedRun& run : runs) {
         if (run.predicted.control && !std::exchange(controls, true)) {
             text += "measured by the calibration, and now again: how far the machine has moved\n";
@@ -400,14 +400,17 @@ std::string comparison_table(std::span<const ComparedRun> runs) {
             ++predicted;
             near += std::max(std::abs(run.step_error()), std::abs(run.total_error())) <= 0.1;
         }
+        beyond = beyond || !run.predicted.covered;
         text += fmt::format(
             "{:<44}{:>6}{:>9.3f}{:>9.3f}{:>+7.1f} %{:>9.3f}{:>9.3f}{:>+7.1f} %"
             "{:>8.2f}{:>9.2f}{:>+7.1f} %\n",
-            scenarios::setting_text(run.predicted.setting), run.predicted.steps,
-            run.predicted.step_s * 1e3, run.step.median() * 1e3, 100 * run.step_error(),
-            run.predicted.step_least_s * 1e3, run.least.quantile(0) * 1e3, 100 * run.least_error(),
-            run.predicted.total_s, run.total.median(), 100 * run.total_error());
+            setting_text(run.predicted.setting) + (run.predicted.covered ? "" : " *"),
+            run.predicted.steps, run.predicted.step_s * 1e3, run.step.median() * 1e3,
+            100 * run.step_error(), run.predicted.step_least_s * 1e3, run.least.quantile(0) * 1e3,
+            100 * run.least_error(), run.predicted.total_s, run.total.median(),
+            100 * run.total_error());
     }
+    if (beyond) text += "* its batch lies beyond those that were measured\n";
     text += fmt::format("{} of {} within 10 % (step and total time)\n", near, predicted);
     return text;
 }

@@ -8,9 +8,10 @@
 // both are mostly about the others; so the least disturbed stretch is compared as well: the
 // shortest of the calibration's stretches with the shortest of as many stretches of the runs, no
 // two of which overlap (fewer, where the runs are too short: a minimum falls with the number of
-// tries). And between the runs the scenario's own Plan is run again, which the calibration did
-// measure: a control. What it is off by is how far the machine has moved since, and no fault of the
-// law.
+// tries). None begins at the end of a step that was taken up late (step_times.hpp), and none is
+// predicted to be longer than the mean. And between the runs the scenario's own Plan is run again,
+// which the calibration did measure: a control. What it is off by is how far the machine has moved
+// since, and no fault of the law.
 #pragma once
 
 #include <cstdint>

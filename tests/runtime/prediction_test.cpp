@@ -351,6 +351,22 @@ TEST_CASE("prediction: what was measured is not predicted, and the rest is", "[p
         CHECK((run.control || run.covered == costs.law().covers(run.setting)));
         CHECK((run.control || run.step_least_s < run.step_s));
     }
+    // Laws of the means and of the least cross beyond what was measured.
+    scenarios::LiveCosts crossing = costs;
+    for (scenarios::StepCosts& one : crossing.steps) {
+        const double mean = one.step.middle_mean();
+        one.step.s = {mean * (one.setting.batch > 8 ? 0.999 : 0.5), mean, mean};
+    }
+    scenarios::StepSetting far = settings.front();
+    far.batch = 100'000;
+    const std::vector<scenarios::StepSetting> one_far{far};
+    const auto beyond = runtime::predict_runs(crossing, "box.json", scenario, one_far, 0.5);
+    CHECK_FALSE(beyond.runs[0].covered);
+    CHECK(beyond.runs[0].step_least_s <= beyond.runs[0].step_s);
+    const runtime::ComparedRun shown{beyond.runs[0], {{0.1}}, {{0.1}}, {{1}}};
+    CHECK_THAT(runtime::comparison_table(std::span(&shown, 1)),
+               Catch::Contains(" * ") &&
+                   Catch::Contains("* its batch lies beyond those that were measured"));
     const std::vector<scenarios::StepSetting> known{costs.steps.front().setting};
     CHECK_THAT(
         complaint_of([&] { runtime::predict_runs(costs, "box.json", scenario, known, 0.5); }),
