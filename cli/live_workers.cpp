@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -74,6 +75,37 @@ void expect_no_results(const fs::path& file) {
                                  typed.empty() ? "" : "; they were made by: " + one_line(typed)));
 }
 
+// What sched_setaffinity would refuse a worker, which then ran anywhere.
+void expect_cores(const std::vector<int>& cores) {
+    if (cores.empty()) return;
+    cpu_set_t ours;
+    CPU_ZERO(&ours);
+    if (::sched_getaffinity(0, sizeof ours, &ours) != 0) return;  // more than the set holds
+    for (const int core : cores) {
+        if (core < CPU_SETSIZE && CPU_ISSET(static_cast<std::size_t>(core), &ours)) continue;
+        std::vector<std::string> there;
+        for (int i = 0; i < CPU_SETSIZE; ++i) {
+            if (CPU_ISSET(static_cast<std::size_t>(i), &ours)) there.push_back(std::to_string(i));
+        }
+        throw InputError("--cores", "",
+                         fmt::format("expected cores that this process may use ({}), found {}",
+                                     fmt::join(there, ","), core));
+    }
+}
+
+void limit_to(int workers, const char* option, bool keeps_least, const fs::path& file,
+              sim::JobSpec& job) {
+    if (keeps_least && workers < job.workers_min) {
+        throw InputError(option, "",
+                         fmt::format("{} worker{} fewer than the least number of the scenario, {} "
+                                     "(count_min at /cluster in {}): expected as many, or --set "
+                                     "/cluster/count_min={}",
+                                     workers, workers == 1 ? " is" : "s are", job.workers_min,
+                                     file.string(), workers));
+    }
+    scenarios::limit_workers(job, workers);
+}
+
 }  // namespace
 
 bool runs_script(const scenarios::Scenario& scenario) {
@@ -116,11 +148,14 @@ scenarios::Scenario LiveWorkerOptions::read_scenario() const {
                          "a scenario may be somebody else's, and a script does what it likes: "
                          "expected --script FILE, or `ukemi --allow-plugins COMMAND ...`");
     }
-    if (workers) scenarios::limit_workers(read.job, *workers);
+    expect_cores(cores);
+    if (workers) limit_to(*workers, "--workers", keeps_least, scenario, read.job);
     if (!network.hosts.empty()) {
         if (runs_script(read)) network.expect_script_may("--hosts");
         const int slots = runtime::slots_of(runtime::parse_hosts(network.hosts, "--hosts"));
-        if (slots < read.job.instances_max) scenarios::limit_workers(read.job, slots);
+        if (slots < read.job.instances_max) {
+            limit_to(slots, "--hosts", keeps_least, scenario, read.job);
+        }
     }
     return read;
 }

@@ -23,6 +23,8 @@ struct LiveWorkerOptions {
     std::vector<int> cores;
     HostOptions network;
     bool by_agents = false;  // they start the workers
+    // Whether fewer workers than the scenario's least number are refused. Who measures may.
+    bool keeps_least = false;
 
     void add_to(CLI::App& command);
     // The scenario with --set and --workers carried out, and no more workers than hosts hold.
