@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/pairs.hpp"
+#include "analysis/result_doubts.hpp"
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
 #include "cli/command.hpp"
@@ -63,6 +64,18 @@ void expect_no_market(const ReplayOptions& options) {
     }
 }
 
+// What a run is told if it is not as long as the live one, and its bill is of another time; empty
+// for one that is, within a tenth.
+std::string ended_apart(const records::RunResult& result, Duration live) {
+    const double share = result.duration / live;
+    if (share > 0.9 && share < 1.1) return {};
+    return fmt::format(
+        "{}, seed {}: {} after {:.3f} s, and the live run ended after {:.3f} s: its bill is of "
+        "another time (how long a step takes is the scenario's guess, or that of its \"costs\")",
+        result.policy, result.seed, result.finished ? "the work is done" : "the replay ends",
+        to_seconds(result.duration), to_seconds(live));
+}
+
 // The machines of a live run once more, for each policy and seed.
 std::vector<scenarios::FinishedRun> run_provided(analysis::PreparedRuns& runs,
                                                  const ReplayOptions& options) {
@@ -85,6 +98,11 @@ std::vector<scenarios::FinishedRun> run_provided(analysis::PreparedRuns& runs,
         fmt::print("the live run made {} requests and cost {:.6f} USD in {}\n", log.requests.size(),
                    to_dollars(log.cost), format_duration(log.ended.since_start()));
     }
+    for (const scenarios::FinishedRun& run : finished) {
+        const std::string apart = ended_apart(run.result, log.ended.since_start());
+        if (!apart.empty()) runs.inputs.warnings.push_back(apart);
+    }
+    analysis::warn(runs.inputs.warnings, false);
     runs.inputs.live = nlohmann::json{{"provider_log", options.provider_log.string()}}.dump();
     return finished;
 }

@@ -204,6 +204,14 @@ TEST_CASE("ukemi replay --provider-log: the same notices, decisions and bill as 
     CHECK(live.plans.size() >= 2);
     CHECK(live.notices.size() == 1);
     CHECK(told_in(decisions_in(rig.folder() / "again")) == live);
+    CHECK_THAT(replayed.err, !Catch::Contains("its bill is of another time"));
+    // A job that is done long before the live run was ended.
+    const Ran shorter = run_ukemi(
+        rig.folder(), {"replay", "s.json", "--provider-log", log.string(), "--policies",
+                       "follow_capacity+spot_only", "--set", "/job/samples=32", "--no-files"});
+    CHECK(shorter.code == 0);
+    CHECK_THAT(shorter.err, Catch::Contains("the work is done after ") &&
+                                Catch::Contains("its bill is of another time"));
 }
 
 TEST_CASE("ukemi train --provider: a successor has the machines, and asks for none twice",
