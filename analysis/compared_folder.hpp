@@ -27,6 +27,8 @@ DecisionComparison compare_changes(const std::vector<ComparedChange>& predicted,
 struct RecordedPhases {
     double running_s = 0;
     double transition_s = 0;
+    double progress_before = 0;  // of a run that went on from a checkpoint
+    double progress_after = 0;
 };
 
 struct StoredRun {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -37,9 +38,15 @@ RecordedPhases phase_times(const fs::path& file) {
     const std::size_t at = rows.column("t_s");
     const std::size_t phase = rows.column("phase");
     RecordedPhases times;
+    const std::size_t progress = rows.column("progress");
     double since_s = 0;
     std::string_view doing;
     while (rows.next_row()) {
+        const std::string_view share = rows.field(progress);
+        const auto read =
+            std::from_chars(share.data(), share.data() + share.size(), times.progress_after);
+        if (read.ec != std::errc()) rows.fail(progress, "expected a share of the work");
+        if (doing.empty()) times.progress_before = times.progress_after;
         const double now_s = to_seconds(rows.seconds(at));
         if (doing == records::job_phase_name(policies::JobPhase::running))
             times.running_s += now_s - since_s;
@@ -124,6 +131,14 @@ Value ratio(const Value& above, const Value& below) {
     return *above / *below;
 }
 
+// What was trained in the time of its timeline: all of the run's samples, but for a live run that
+// went on from a checkpoint.
+Value samples_in_timeline(const StoredRun& run) {
+    const Value samples = number_in(*run.row, "samples");
+    if (!samples || !run.phases || run.phases->progress_after <= 0) return samples;
+    return *samples * (1 - run.phases->progress_before / run.phases->progress_after);
+}
+
 struct NamedValue {
     std::string name;
     std::function<Value(const StoredRun&)> of;
@@ -155,7 +170,7 @@ std::vector<NamedValue> compared_values() {
     column("samples");
     column("work_h");
     values.push_back({"training_samples_per_s", [=](const StoredRun& run) {
-                          return ratio(number_in(*run.row, "samples"), running_s(run));
+                          return ratio(samples_in_timeline(run), running_s(run));
                       }});
     column("transitions");
     values.push_back({"transition_wall_s_mean", [](const StoredRun& run) {
