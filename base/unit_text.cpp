@@ -272,4 +272,13 @@ std::string format_price(Price p) {
     return fmt::format("{}{} USD/h", sign, *exact_decimal(value, price_units[0].size));
 }
 
+std::string format_dollars(Dollars dollars) {
+    const auto [sign, value] = magnitude(dollars.raw());
+    constexpr std::uint64_t nano = 1'000'000'000;
+    std::string text = fmt::format("{}{}.{:09}", sign, value / nano, value % nano);
+    const std::size_t least = text.find('.') + 3;
+    while (text.size() > least && text.back() == '0') text.pop_back();
+    return text;
+}
+
 }  // namespace ukemi

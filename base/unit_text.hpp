@@ -33,5 +33,7 @@ EgressPrice parse_egress_price(std::string_view text, std::string_view where);
 // sign.
 std::string format_duration(Duration d);
 std::string format_price(Price p);  // "3.06 USD/h"
+// With cents, and as many digits more as it has: "20.00", "0.0005".
+std::string format_dollars(Dollars dollars);
 
 }  // namespace ukemi

@@ -25,10 +25,13 @@
 #include "cli/notice_options.hpp"
 #include "cli/run_options.hpp"
 #include "cli/train_agents.hpp"
+#include "kernels/checkpoint_file.hpp"
 #include "records/run_json.hpp"
 #include "runtime/calibration.hpp"
 #include "runtime/notices/metadata_service.hpp"
 #include "runtime/notices/notice_watch.hpp"
+#include "runtime/run_journal.hpp"
+#include "runtime/saved_checkpoints.hpp"
 #include "sim/job/world.hpp"
 
 namespace ukemi::cli {
@@ -165,7 +168,8 @@ WrittenPrediction predict(const TrainOptions& options, const scenarios::Scenario
 void print_summary(const runtime::LiveRun& live, const fs::path& folder) {
     const records::RunResult& result = live.run.result;
     fmt::print("{}", analysis::policy_table(std::span(&result, 1)));
-    fmt::print("\nsteps: {}, torn: {}", live.record.steps.size(), live.record.torn_steps);
+    fmt::print("\nsteps: {} made, {} of the model, torn: {}", live.record.steps.size(),
+               runtime::steps_of_model(live.record), live.record.torn_steps);
     if (result.loss) fmt::print(", last loss: {:.4f}", *result.loss);
     if (result.accuracy) fmt::print(", training accuracy: {:.3f}", *result.accuracy);
     if (result.revocations + result.failures > 0) {
@@ -245,6 +249,88 @@ fs::path results_folder(const TrainOptions& options, const analysis::ReplayInput
     return name;
 }
 
+// What a run goes on from.
+struct Resumed {
+    fs::path checkpoint;  // empty: none, or that of a coordinator's workers
+    std::optional<runtime::RunAccount> before;
+    bool has_journal = false;  // which says what was before
+    bool finished = false;     // there is nothing left to train
+    std::string remark;        // on newer checkpoints that are damaged
+};
+
+// Time and money of the pieces before: of one that was left by its coordinator they are where that
+// one began, and the rest is in its journal.
+std::optional<runtime::RunAccount> account_of(const fs::path& checkpoint, std::uint64_t job,
+                                              const std::optional<runtime::JournalHeader>& left,
+                                              const fs::path& folder) {
+    if (!left) return runtime::account_beside(checkpoint, job);
+    if (left->before.empty()) return std::nullopt;
+    return runtime::account_from_text(left->before, folder / "journal");
+}
+
+Resumed resumed_run(const TrainOptions& options, const scenarios::Scenario& scenario,
+                    std::uint64_t seed, const runtime::RunLease* lease) {
+    Resumed resumed;
+    if (options.resume.empty()) return resumed;
+    const bool is_folder = fs::is_directory(options.resume);
+    const bool succeeds = lease != nullptr && lease->is_successor();
+    const auto left = lease != nullptr && is_folder ? runtime::last_journal(options.resume)
+                                                    : std::optional<runtime::JournalHeader>();
+    resumed.has_journal = left.has_value();
+    resumed.checkpoint = options.resume;
+    if (is_folder) {
+        const auto whole = runtime::newest_whole_checkpoint(options.resume);
+        if (!whole && !succeeds) {
+            throw InputError(options.resume, "",
+                             "expected a checkpoint in this folder, found none");
+        }
+        resumed.checkpoint = whole ? whole->file : fs::path();
+        if (whole && !left) resumed.remark = whole->remark();
+    }
+    const std::uint64_t job = runtime::live_job_identity(scenario, seed);
+    resumed.before = account_of(resumed.checkpoint, job, left, options.resume);
+    if (resumed.checkpoint.empty() || left) return resumed;
+    const kernels::Checkpoint saved = kernels::read_checkpoint(resumed.checkpoint);
+    resumed.finished = saved.job == job && saved.position >= scenario.job.samples_total;
+    if (resumed.finished) {
+        say_on_the_way(
+            fmt::format("the job is finished: {} has all {} samples of it, in {} steps; nothing is "
+                        "bought, and nothing trained\n",
+                        resumed.checkpoint.string(), scenario.job.samples_total, saved.step));
+    }
+    return resumed;
+}
+
+// Where clock and bill of a run that goes on begin.
+void say_what_was_before(const Resumed& resumed) {
+    if (resumed.checkpoint.empty() || resumed.has_journal) return;
+    const std::string file = resumed.checkpoint.string();
+    if (!resumed.remark.empty()) say_on_the_way(resumed.remark + "\n");
+    if (!resumed.before) {
+        say_on_the_way(
+            fmt::format("{}: nothing is known of the time and the money before it (no account.json "
+                        "beside it): clock, deadline, market, budget and bill begin anew, and what "
+                        "the results say of time and money is of this piece of the run\n",
+                        file));
+        return;
+    }
+    const records::RunResult& before = resumed.before->totals;
+    say_on_the_way(fmt::format(
+        "{}: goes on after {:.3f} s and {:.6f} USD; clock, deadline, market, budget and bill go on "
+        "from there\n",
+        file, to_seconds(before.duration), to_dollars(before.cost)));
+}
+
+void set_up(const TrainOptions& options, const Resumed& resumed, runtime::LiveOptions& live) {
+    live.resume_from = resumed.checkpoint;
+    live.before = resumed.before;
+    live.keeps_account = true;
+    set_limits(options, live);
+    live.time_scale = options.time_scale;
+    live.link_steps = options.link_steps;
+    live.keep = {true, true, true, options.log_events};
+}
+
 nlohmann::json about_run(const TrainOptions& options, const scenarios::Scenario& scenario,
                          const std::string& device) {
     nlohmann::json about = {{"backend", options.live.backend},
@@ -295,6 +381,9 @@ void train(const TrainOptions& options) {
     const scenarios::NamedMarket market = the_market(options, scenario, seed);
     const std::optional<runtime::ProviderSetup> provider = provider_of(options, market);
     analysis::ReplayInputs inputs = inputs_of(options, scenario, list, seed);
+    Resumed resumed;
+    if (!agents) resumed = resumed_run(options, scenario, seed, nullptr);
+    if (resumed.finished) return;
     const fs::path folder = results_folder(options, inputs);
     analysis::OutputFolder results(folder, options.force);
     nlohmann::json about = about_run(options, scenario, device);
@@ -315,11 +404,9 @@ void train(const TrainOptions& options) {
     const FolderIfUsed checkpoints{live_options.folder};
     std::unique_ptr<runtime::RunLease> lease;
     if (agents) lease = lend(options, runtime::live_job_identity(scenario, seed), live_options);
-    live_options.resume_from = resumed_checkpoint(options, lease && lease->is_successor());
-    set_limits(options, live_options);
-    live_options.time_scale = options.time_scale;
-    live_options.link_steps = options.link_steps;
-    live_options.keep = {true, true, true, options.log_events};
+    if (agents) resumed = resumed_run(options, scenario, seed, lease.get());
+    if (resumed.finished) return end_run(*lease, live_options.folder);
+    set_up(options, resumed, live_options);
     runtime::NoticeWatch notices(std::move(notice_sources));
     live_options.host_loss = [&notices] { return notices.loss(); };
     ProgressReport progress(scenario.job.samples_total, notices);
@@ -331,6 +418,7 @@ void train(const TrainOptions& options) {
     };
     std::optional<OwnAgent> own_agent;
     if (options.ranks) own_agent.emplace(options, *agents);
+    say_what_was_before(resumed);
     runtime::LiveRun live = runtime::run_live(scenario, market, list, seed, live_options);
     own_agent.reset();
     progress(live.record);
@@ -378,6 +466,7 @@ void add_agent_options(CLI::App& command, TrainOptions& options) {
 
 void add_train(CLI::App& app) {
     auto options = std::make_shared<TrainOptions>();
+    options->live.keeps_least = true;
     CLI::App* command = app.add_subcommand(
         "train", "run the scenario's job with real workers, adapting as it goes");
     options->live.add_to(*command);
@@ -425,12 +514,15 @@ void add_train(CLI::App& app) {
     command->add_option("--costs", options->costs,
                         "costs measured by `ukemi calibrate`: predict the run before it starts");
     command->add_option("--resume", options->resume,
-                        "a checkpoint to go on from, or a run's folder of them: its newest, or, if "
-                        "its coordinator was killed and its agents still have its workers "
-                        "(--agents), where these stand");
+                        "a checkpoint to go on from, or a run's folder of them: its newest that is "
+                        "whole, or, if its coordinator was killed and its agents still have its "
+                        "workers (--agents), where these stand. Clock, deadline, market, --budget "
+                        "and bill go on from what account.json beside it says; the time in between "
+                        "does not count");
     add_results_option(*command, options->out,
                        "folder for results (default: results/<scenario>-<hash>-live, and "
-                       "-from-<checkpoint> if it is resumed); the model is saved beside it");
+                       "-from-<checkpoint> if it is resumed); the model is saved beside it, in "
+                       "<out>-checkpoints, or with --resume FOLDER in that folder");
     command->add_flag("--force", options->force, "replace results that are there already");
     command->add_flag("--json", options->json, "print the run as JSON instead of the table");
     command->add_flag("--log-events", options->log_events, "also write events.jsonl");

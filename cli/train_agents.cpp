@@ -118,13 +118,6 @@ void end_run(runtime::RunLease& lease, const fs::path& folder) {
     runtime::remove_journals(folder);
 }
 
-fs::path resumed_checkpoint(const TrainOptions& options, bool is_successor) {
-    if (!fs::is_directory(options.resume)) return options.resume;
-    const fs::path newest = runtime::newest_checkpoint(options.resume);
-    if (!newest.empty() || is_successor) return newest;
-    throw InputError(options.resume, "", "expected a checkpoint in this folder, found none");
-}
-
 std::unique_ptr<runtime::RunLease> lend(const TrainOptions& options, std::uint64_t job,
                                         runtime::LiveOptions& live) {
     runtime::LeaseClaim claim;

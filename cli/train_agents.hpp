@@ -36,10 +36,6 @@ std::unique_ptr<runtime::RunLease> lend(const TrainOptions& options, std::uint64
 // What the next coordinator would need goes, once the results are there.
 void end_run(runtime::RunLease& lease, const std::filesystem::path& folder);
 
-// The checkpoint to go on from; none for a coordinator's successor whose workers may have the
-// model.
-std::filesystem::path resumed_checkpoint(const TrainOptions& options, bool is_successor);
-
 // A rank of mpirun or srun beside the first.
 void be_agent_of_rank(const TrainOptions& options, const runtime::AgentDoor& door);
 

@@ -70,6 +70,7 @@ public:
         return entries_.capacity() * sizeof(Entry) + free_.capacity() * sizeof(Lease);
     }
 
+    Instant members_at() const { return members_at_; }  // until when their time is counted
     // The members spent the time since the last call, until `until`, on `cause`.
     void elapse(Instant until, Cause cause);
 

@@ -112,15 +112,4 @@ std::optional<RunLeader> FolderLease::leader(const std::filesystem::path& folder
                      reader.text("address")};
 }
 
-std::filesystem::path newest_checkpoint(const std::filesystem::path& folder) {
-    std::filesystem::path newest;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        const std::filesystem::path& file = entry.path();
-        const std::string name = file.filename().string();
-        const bool is_one = name.starts_with("checkpoint-") && file.extension() == ".ukemi";
-        if (is_one && (newest.empty() || name > newest.filename().string())) newest = file;
-    }
-    return newest;
-}
-
 }  // namespace ukemi::runtime

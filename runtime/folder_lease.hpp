@@ -34,7 +34,4 @@ private:
     LeaseClaim claim_;
 };
 
-// The newest checkpoint of a folder; empty if it has none.
-std::filesystem::path newest_checkpoint(const std::filesystem::path& folder);
-
 }  // namespace ukemi::runtime

@@ -44,6 +44,7 @@ std::unique_ptr<Journaled> begin_journal(const LiveOptions& options, const std::
     header.resume_from = live.resume_from;
     header.resume_samples = live.resume_samples;
     header.resume_steps = live.resume_steps;
+    if (options.before) header.before = account_json(*options.before);
     if (provider) header.machines = provider->run;
     journaled->past = RunPast::read(options.folder, options.agents->term);
     if (journaled->past) {

@@ -11,6 +11,7 @@
 #include "kernels/replica_state.hpp"
 #include "kernels/training_spec.hpp"
 #include "runtime/live_journal.hpp"
+#include "runtime/live_pieces.hpp"
 #include "sim/job/world.hpp"
 
 namespace ukemi::runtime {
@@ -190,8 +191,35 @@ LiveSetup live_setup(const scenarios::Scenario& scenario, const scenarios::Polic
     live.first_pause = options.first_pause;
     live.share = options.share;
     live.wall = options.wall;
-    live.on_progress = options.on_progress;
     return live;
+}
+
+// With all that can be refused looked at.
+LiveSetup checked_setup(const scenarios::Scenario& scenario, const scenarios::PolicyList& list,
+                        std::uint64_t seed, const LiveOptions& options) {
+    LiveSetup live = live_setup(scenario, list, seed, options);
+    live.budget = options.budget;
+    live.stop_at = options.stop_at;
+    if (options.before) {
+        live.earlier_time = options.before->totals.duration;
+        live.earlier_cost = options.before->totals.cost;
+    }
+    const auto parameters = count_parameters(scenario, live.crew.training);
+    check_training(scenario, live.crew);
+    check_learners(scenario, list);
+    if (!options.resume_from.empty()) resume(options.resume_from, parameters, live);
+    return live;
+}
+
+void note_resumed(const LiveSetup& live, const LiveOptions& options, LiveRecord& record) {
+    if (live.resume_from.empty()) return;
+    LiveRecord::Resumed& resumed = record.resumed.emplace();
+    resumed.from = live.resume_from.filename().string();
+    resumed.steps = live.resume_steps;
+    resumed.samples = live.resume_samples;
+    if (options.before) resumed.pieces = options.before->pieces;
+    resumed.time = live.earlier_time;
+    resumed.cost = live.earlier_cost;
 }
 
 // It could not live through its past.
@@ -227,7 +255,13 @@ void end_provider(CommandProvider& provider, LiveRun& live_run) {
     live_run.provider = provider.log();
 }
 
-void fill_measured(records::RunResult& result, const LiveRecord& record) {
+void note_outcome(const LiveOptions& options, const LiveTrainer& trainer, LiveRun& live_run) {
+    records::RunResult& result = live_run.run.result;
+    const LiveRecord& record = live_run.record;
+    const bool told = (options.stop_requests != nullptr && options.stop_requests->load() > 0) ||
+                      trainer.machine_goes();
+    live_run.interrupted = told && !result.finished;
+    if (!result.finished && !record.stopped.empty()) result.unfinished_because = record.stopped;
     if (record.steps.empty()) return;
     result.loss = record.steps.back().report.loss;
     result.accuracy = record.steps.back().report.accuracy;
@@ -260,27 +294,43 @@ std::uint64_t live_job_identity(const scenarios::Scenario& scenario, std::uint64
     return kernels::job_identity(seeded_training(scenario, seed));
 }
 
-LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,
-                 const scenarios::PolicyList& list, std::uint64_t seed,
-                 const LiveOptions& options) {
+namespace {
+
+// With every checkpoint, what the run has come to until then is kept, and then its owner is told.
+std::function<void(const LiveRecord&)> progress_of(const LiveOptions& options, std::uint64_t job,
+                                                   const sim::World*& running, LiveRecord& kept) {
+    if (!options.keeps_account) return options.on_progress;
+    return
+        [&options, &running, &kept, job, saved = std::size_t{0}](const LiveRecord& record) mutable {
+            const std::size_t before = std::exchange(saved, record.saved_samples.size());
+            if (before < saved) {
+                keep_account(options, job, running->so_far(records::Cause::checkpoint), kept);
+            }
+            if (options.on_progress) options.on_progress(record);
+        };
+}
+
+// What was before it is in none of these times but those of LiveSetup.
+LiveRun run_piece(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,
+                  const scenarios::PolicyList& list, std::uint64_t seed,
+                  const LiveOptions& options) {
     const sim::JobSpec job = live_job(scenario, market.data);
     const policies::Capabilities world_can = checked_capabilities(scenario, market, list, job);
-    LiveSetup live = live_setup(scenario, list, seed, options);
+    LiveSetup live = checked_setup(scenario, list, seed, options);
     const sim::World* running = nullptr;
-    live.budget = options.budget;
-    live.spent_by = [&running](Instant now) { return running->spent_by(now); };
-    live.stop_at = options.stop_at;
-    live.zones = static_cast<std::uint32_t>(market.data.zones.size());
-    const auto parameters = count_parameters(scenario, live.crew.training);
-    check_training(scenario, live.crew);
-    check_learners(scenario, list);
-    if (!options.resume_from.empty()) resume(options.resume_from, parameters, live);
+    live.spent_by = [&running, earlier = live.earlier_cost](Instant now) {
+        return running->spent_by(now) + earlier;
+    };
     LiveRun live_run;
+    const std::uint64_t identity = kernels::job_identity(live.crew.training);
+    live.zones = static_cast<std::uint32_t>(market.data.zones.size());
+    live.on_progress = progress_of(options, identity, running, live_run.record);
     records::DecisionLog log(scenarios::decision_log_header(
         scenario, market.name, job, world_can, list, seed, options.keep.all_questions));
     std::optional<ProviderSetup> provider_setup = options.provider;
     const auto journaled =
         begin_journal(options, log.text() + scenario.resolved, live, provider_setup);
+    note_resumed(live, options, live_run.record);
     std::optional<CommandProvider> provider;
     if (provider_setup) live.provider = &provider.emplace(std::move(*provider_setup));
     sim::WorldSetup setup;
@@ -320,18 +370,28 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
         keep_model(*trainer, live_run.record);
         result = world.broken_off();
     }
+    const bool broke = live_run.failure != nullptr;
+    keep_account(options, identity, broke ? world.so_far(records::Cause::wasted) : result,
+                 live_run.record);
     if (provider) end_provider(*provider, live_run);
-    const bool told = (options.stop_requests != nullptr && options.stop_requests->load() > 0) ||
-                      trainer->machine_goes();
-    live_run.interrupted = told && !result.finished;
-    if (!result.finished && !live_run.record.stopped.empty()) {
-        result.unfinished_because = live_run.record.stopped;
-    }
+    note_outcome(options, *trainer, live_run);
     result.scenario = scenario.name;
     result.trace = market.name;
     result.policy = list.label();
-    fill_measured(result, live_run.record);
     if (options.keep.decisions) live_run.run.decisions = log.text();
+    return live_run;
+}
+
+}  // namespace
+
+LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,
+                 const scenarios::PolicyList& list, std::uint64_t seed,
+                 const LiveOptions& options) {
+    if (!options.before) return run_piece(scenario, market, list, seed, options);
+    expect_money_left(options);
+    LiveRun live_run = run_piece(scenario_after(*options.before, scenario),
+                                 market_after(*options.before, market), list, seed, options);
+    make_whole(*options.before, scenario.job, live_run);
     return live_run;
 }
 
@@ -356,6 +416,11 @@ void add_rank_times(CsvWriter& csv, const LiveRecord::Step& step) {
 
 }  // namespace
 
+std::int64_t steps_of_model(const LiveRecord& record) {
+    if (!record.steps.empty()) return record.steps.back().step + 1;
+    return record.resumed ? record.resumed->steps : 0;
+}
+
 std::string steps_csv(const LiveRecord& record) {
     CsvWriter csv({"t_s", "step", "workers", "samples", "loss", "accuracy", "squared_norm",
                    "covariance_trace", "noise_scale", "compute_s", "exposed_communication_s",
@@ -373,6 +438,23 @@ std::string steps_csv(const LiveRecord& record) {
     return csv.text();
 }
 
+namespace {
+
+nlohmann::ordered_json resumed_json(const LiveRecord& record) {
+    if (!record.resumed) return nullptr;
+    const LiveRecord::Resumed& resumed = *record.resumed;
+    nlohmann::ordered_json json = {{"from", resumed.from},       {"steps", resumed.steps},
+                                   {"samples", resumed.samples}, {"earlier_pieces", nullptr},
+                                   {"earlier_s", nullptr},       {"earlier_usd", nullptr}};
+    if (resumed.pieces == 0) return json;  // nobody knows
+    json["earlier_pieces"] = resumed.pieces;
+    json["earlier_s"] = to_seconds(resumed.time);
+    json["earlier_usd"] = to_dollars(resumed.cost);
+    return json;
+}
+
+}  // namespace
+
 std::string live_json(const LiveRecord& record) {
     const auto seconds_of = [](std::chrono::nanoseconds time) {
         return static_cast<double>(time.count()) * 1e-9;
@@ -383,13 +465,15 @@ std::string live_json(const LiveRecord& record) {
         return values;
     };
     nlohmann::ordered_json document;
-    document["steps"] = record.steps.size();
+    document["steps_made"] = record.steps.size();
+    document["steps_of_model"] = steps_of_model(record);
     document["torn_steps"] = record.torn_steps;
-    document["replica_digest"] = fmt::format("{:016x}", record.digest);
+    document["digest_at_last_change"] = fmt::format("{:016x}", record.digest);
     document["spawn_wall_s"] = list(record.spawns);
     document["checkpoint_wall_s"] = list(record.checkpoint_times);
     document["last_checkpoint"] = record.last_checkpoint.filename().string();
     document["stopped"] = record.stopped;
+    document["resumed"] = resumed_json(record);
     document["transitions"] = nlohmann::ordered_json::array();
     for (const LiveRecord::Transition& one : record.transitions) {
         document["transitions"].push_back(

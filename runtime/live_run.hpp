@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/live_trainer.hpp"
+#include "runtime/run_account.hpp"
 #include "scenarios/experiment/experiment.hpp"
 
 namespace ukemi::runtime {
@@ -24,6 +25,9 @@ struct LiveOptions {
     std::vector<std::string> worker_arguments;
     std::filesystem::path folder;       // for checkpoints; exists
     std::filesystem::path resume_from;  // a checkpoint, or empty
+    // What the run came to before it: clock, deadline, market, bill and budget go on from there.
+    std::optional<RunAccount> before;
+    bool keeps_account = false;  // beside its checkpoints, for who goes on from one
     CrewDeadlines deadlines;
     std::vector<int> cores;  // who has place k runs on cores[k mod n]; empty: anywhere
     // As in CrewSetup:
@@ -77,6 +81,9 @@ void expect_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
 LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,
                  const scenarios::PolicyList& list, std::uint64_t seed, const LiveOptions& options);
 
+// That its last state has been through, also before this piece of the run. A step that a loss made
+// vain is made again, so there may be more in the record.
+std::int64_t steps_of_model(const LiveRecord& record);
 // The steps of a live run, and what was measured in each: steps.csv.
 std::string steps_csv(const LiveRecord& record);
 // Everything else that a live run measured, as JSON: live.json.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/unit_text.hpp"
 #include "runtime/live_trainer.hpp"
 #include "runtime/notices/metadata_service.hpp"
 
@@ -78,7 +79,7 @@ void LiveTrainer::mind_limits() {
             std::max(clock_.now(), queue_->now()) + clock_.scaled(setup_.stop_within);
         if (setup_.spent_by(end) >= *setup_.budget) {
             stop_because(
-                fmt::format("the budget of {:.2f} USD would be spent", to_dollars(*setup_.budget)));
+                fmt::format("the budget of {} USD would be spent", format_dollars(*setup_.budget)));
         }
     }
     if (setup_.stop_at && time_until(*setup_.stop_at) <= setup_.stop_within) {

@@ -38,6 +38,7 @@ Duration LiveTrainer::transition_remaining(Instant now) const {
 }
 
 void LiveTrainer::observe(policies::Observation& seen) const {
+    seen.spent += setup_.earlier_cost;
     seen.loss = last_report_.loss;
     seen.gradient.squared_norm = last_report_.squared_norm;
     seen.gradient.covariance_trace = last_report_.covariance_trace;
@@ -174,9 +175,7 @@ void LiveTrainer::begin_transition(const sim::TransitionOrder& order, Instant no
     group_ = Group::entering;
     crew_stands_ = member_died_ = false;
     next_learners_ = controller_->plan().learners_per_gpu;
-    tell_crew([&](Crew& crew) {
-        crew.begin_transition(members_, controller_->plan(), record_->last_checkpoint);
-    });
+    enter_from_checkpoint();
 }
 
 std::int64_t LiveTrainer::steps_left() const {
@@ -320,8 +319,13 @@ void LiveTrainer::take(const WorkerReady& event, Instant at) {
     queue_->schedule(at, sim::Phase::completion, sim::WorkerStarted{event.worker});
 }
 
+// The run's clock, which goes on where an earlier piece of it ended.
+std::string LiveTrainer::note_of(Instant at, const std::string& what) const {
+    return fmt::format("{:.3f} s: {}", to_seconds(at.since_start() + setup_.earlier_time), what);
+}
+
 void LiveTrainer::note_incident(Instant at, const std::string& what) {
-    record_->incidents.push_back(fmt::format("{:.3f} s: {}", to_seconds(at.since_start()), what));
+    record_->incidents.push_back(note_of(at, what));
     tell_progress();
 }
 
@@ -420,32 +424,8 @@ void LiveTrainer::take(const TransitionFailed& event, Instant) {
     fail_because(fmt::format("no group could be formed: {}", event.why));
 }
 
-void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
-    record_->checkpoint_times.push_back(event.time);
-    record_->last_checkpoint = event.file;
-    record_->last_saved_step = event.step;
-    record_->saved_samples.push_back(event.position);
-    checkpoint_time_ = std::max(checkpoint_time_, clock_.scaled(event.time));
-    if (group_ != Group::saving) {  // called off meanwhile, and written all the same
-        progress_.written({event.position, event.step});
-        return;
-    }
-    saved_ = {event.position, event.step};
-    group_ = Group::held;
-    queue_->schedule(at, sim::Phase::completion, sim::CheckpointEnded{});
-    if (boundary_wanted_) await_boundary(at);
-}
-
-void LiveTrainer::take(const CheckpointFailed& event, Instant at) {
-    note_incident(at, fmt::format("checkpoint: {}", event.why));
-    if (group_ != Group::saving) return;
-    group_ = Group::held;
-    queue_->schedule(at, sim::Phase::completion, sim::CheckpointEnded{});
-    if (boundary_wanted_) await_boundary(at);
-}
-
 void LiveTrainer::note_agents(Instant at, const std::string& what) {
-    record_->agents.push_back(fmt::format("{:.3f} s: {}", to_seconds(at.since_start()), what));
+    record_->agents.push_back(note_of(at, what));
 }
 
 // What agents offer is what the market has, all of it in the first zone.
@@ -533,6 +513,8 @@ bool LiveTrainer::take_reports() {
         if (due && *due <= at) return false;
         const CrewEvent event = std::move(reports_.front());
         reports_.pop_front();
+        const auto* failed = std::get_if<TransitionFailed>(&event);
+        if (failed != nullptr && goes_back(*failed, at)) continue;
         take(event, at);
     }
     return true;

@@ -80,9 +80,18 @@ struct LiveRecord {
     std::filesystem::path last_checkpoint;
     std::int64_t last_saved_step = 0;  // it holds all steps before this one
     std::string stopped;               // why the run was ended from outside the World; mostly empty
-    bool failed = false;               // and that was: nobody could train
-    bool replaced = false;             // another coordinator has the run by now
-    std::uint64_t digest = 0;          // of the replica when a group was last formed
+    struct Resumed {                   // it goes on from a checkpoint
+        std::string from;              // its file
+        std::int64_t steps = 0;        // that were done before, and are not in `steps`
+        std::int64_t samples = 0;
+        std::int64_t pieces = 0;  // before this one, that time and money are known of; 0: of none
+        Duration time;
+        Dollars cost;
+    };
+    std::optional<Resumed> resumed;
+    bool failed = false;       // and that was: nobody could train
+    bool replaced = false;     // another coordinator has the run by now
+    std::uint64_t digest = 0;  // of the replica at the last change of group or Plan
     std::int64_t torn_steps = 0;
 };
 
@@ -92,6 +101,9 @@ struct LiveSetup {
     std::filesystem::path resume_from;  // a checkpoint, or empty
     std::int64_t resume_samples = 0;    // what it holds
     std::int64_t resume_steps = 0;
+    // Of the run's pieces before this one. The World's clock and the journal's are this one's.
+    Duration earlier_time;
+    Dollars earlier_cost;
     // Counts, from outside, how often the run was told to end. At the first time it finishes its
     // step and saves, within `stop_within` of wall time; at the second it ends at once.
     const std::atomic<int>* stop_requests = nullptr;
@@ -121,7 +133,7 @@ struct LiveSetup {
     JobShare* share = nullptr;
     // Hard stops: the run has ended and saved before so much is spent, and before that moment.
     std::optional<Dollars> budget;
-    std::function<Dollars(Instant)> spent_by;
+    std::function<Dollars(Instant)> spent_by;  // by all pieces
     std::optional<WorldTime> stop_at;
     std::chrono::milliseconds first_pause{100};          // see LiveDeaths
     std::function<LiveClock::Wall::time_point()> wall;   // see LiveClock
@@ -196,6 +208,8 @@ private:
     void take(const AgentLeft& event, Instant at);
     void take(const AgentNoticed& event, Instant at);
     void take(const CrewReplaced& event, Instant at);
+    bool goes_back(const TransitionFailed& event, Instant at);
+    void enter_from_checkpoint();
     void tell_agents();
     void note_agents(Instant at, const std::string& what);
     void tell_places(Instant at);
@@ -203,6 +217,7 @@ private:
     bool take_reports();  // false: an event of the queue is due before the next report
     void note_common_steps(const GroupEntered& event);
     void note_links(const kernels::StepReport& report, Instant at);
+    std::string note_of(Instant at, const std::string& what) const;
     void note_incident(Instant at, const std::string& what);
     void start_those_due();
     void take_place_of_absent(const AgentJoined& event);
@@ -224,6 +239,7 @@ private:
     void relive(const MachineAnswered& record);
     void relive(const MachineReturned& record);
     void relive(const TakenOver& record);
+    void relive(const WentBack& record);
     void await_workers();
     void leave_past();
     void take_the_lead();

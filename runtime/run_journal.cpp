@@ -22,7 +22,7 @@ namespace ukemi::runtime {
 static auto fields(JournalHeader& r) {
     return std::tie(r.version, r.identity, r.run, r.term, r.follows, r.follows_bytes, r.started_ns,
                     r.machines, r.budget_nano_usd, r.stop_at_ns, r.resume_from, r.resume_samples,
-                    r.resume_steps);
+                    r.resume_steps, r.before);
 }
 static auto fields(WorkerReady& r) { return std::tie(r.worker, r.spawn); }
 static auto fields(WorkerDied& r) {
@@ -53,6 +53,7 @@ static auto fields(MachineReturned& r) { return std::tie(r.name, r.kept); }
 static auto fields(TakenOver& r) {
     return std::tie(r.since, r.at, r.term, r.spent_before_nano_usd);
 }
+static auto fields(WentBack& r) { return std::tie(r.at, r.file, r.step, r.position, r.remark); }
 
 namespace {
 

@@ -26,7 +26,7 @@ namespace ukemi::runtime {
 
 // What the run is, at the beginning of each file.
 struct JournalHeader {
-    std::uint32_t version = 3;   // of the bytes of all records
+    std::uint32_t version = 4;   // of the bytes of all records
     std::uint64_t identity = 0;  // of scenario, policies, seed and time scale
     std::string run;
     std::uint32_t term = 1;
@@ -39,6 +39,7 @@ struct JournalHeader {
     std::filesystem::path resume_from;  // the checkpoint that its first coordinator began from
     std::int64_t resume_samples = 0;
     std::int64_t resume_steps = 0;
+    std::string before;  // its RunAccount, as JSON; empty: none
 };
 
 struct Took {  // the trainer took up what the crew reported
@@ -71,8 +72,16 @@ struct TakenOver {  // by the coordinator of this term
     std::int64_t spent_before_nano_usd = 0;
 };
 
-using JournalRecord =
-    std::variant<Took, SetOut, WentOn, ToldEnd, MachineAnswered, MachineReturned, TakenOver>;
+struct WentBack {  // to an older checkpoint, for what is newer is damaged
+    Instant at;
+    std::filesystem::path file;
+    std::int64_t step = 0;
+    std::int64_t position = 0;
+    std::string remark;
+};
+
+using JournalRecord = std::variant<Took, SetOut, WentOn, ToldEnd, MachineAnswered, MachineReturned,
+                                   TakenOver, WentBack>;
 
 class RunJournal {
 public:

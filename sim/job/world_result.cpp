@@ -30,6 +30,45 @@ std::string World::why_unfinished() const {
                        stuck_ ? "and nothing to come would change that" : "when time was up");
 }
 
+void World::count(records::RunResult& result) const {
+    result.launches = fleet_.launches();
+    result.launch_failures = fleet_.launch_failures();
+    result.revocations = fleet_.revocations();
+    result.revocation_events = fleet_.revocation_events();
+    result.failures = failures_;
+    result.transitions = trainer_->transitions();
+    result.checkpoints = trainer_->checkpoints();
+    result.plans = plans_;
+    result.discarded = discarded_;
+    result.refused = controller_.refused_count();
+}
+
+records::RunResult World::so_far(records::Cause cause) const {
+    records::RunResult result;
+    records::Ledger ledger = ledger_;
+    const Instant now = std::max(queue_.now(), ledger.members_at());
+    ledger.elapse(now, cause);
+    result.spot = fleet_.spot_billed();
+    result.on_demand = fleet_.on_demand_billed();
+    for (const Instance& instance : fleet_.instances()) {
+        if (!instance.ready) continue;
+        const Fleet::Bill bill = fleet_.bill_of(instance, now);
+        ledger.close(instance.lease, now, bill.held, bill.cost);
+        const bool spot = instance.market == policies::Market::spot;
+        (spot ? result.spot : result.on_demand).add(bill.held, bill.cost);
+    }
+    result.duration = now.since_start();
+    result.samples_done = controller_.samples_done();
+    result.steps = controller_.steps_done();
+    result.causes = ledger.totals();
+    result.held = ledger.held();
+    result.worker_time = ledger.as_members();
+    result.egress = egress_;
+    result.cost = in_all(ledger.billed(), egress_);
+    count(result);
+    return result;
+}
+
 records::RunResult World::result() {
     records::RunResult result;
     result.seed = setup_.seed;
@@ -59,11 +98,7 @@ records::RunResult World::result() {
     result.on_demand = fleet_.on_demand_billed();
     INVARIANT(result.spot.held + result.on_demand.held == result.held);
     INVARIANT(result.spot.cost + result.on_demand.cost + result.egress == result.cost);
-    result.launches = fleet_.launches();
-    result.launch_failures = fleet_.launch_failures();
-    result.revocations = fleet_.revocations();
-    result.revocation_events = fleet_.revocation_events();
-    result.failures = failures_;
+    count(result);
     const StepsMade made = trainer_->steps_made();
     const Duration mean = Duration::of(made.time.raw() / std::max<std::int64_t>(made.steps, 1));
     if (mean >= nanoseconds(1000)) {  // else time is its work
@@ -78,11 +113,6 @@ records::RunResult World::result() {
         result.learned = learned->share;
         result.accuracy = learned->metric;
     }
-    result.transitions = trainer_->transitions();
-    result.checkpoints = trainer_->checkpoints();
-    result.plans = plans_;
-    result.discarded = discarded_;
-    result.refused = controller_.refused_count();
     result.first_refusal = controller_.first_refusal();
     result.events = static_cast<std::int64_t>(queue_.popped_count());
     hash_.add_number(result.cost.raw());

@@ -235,8 +235,7 @@ void Fleet::became_ready(Instance& instance, Instant now) {
     open(instance, now);
 }
 
-void Fleet::close(Instance& instance, Instant now) {
-    INVARIANT(!instance.member);
+Fleet::Bill Fleet::bill_of(const Instance& instance, Instant now) const {
     const Duration held = now - instance.opened;
     const bool spot = instance.market == policies::Market::spot;
     const bool taken = instance.lost_at && *instance.lost_at <= now;
@@ -260,9 +259,15 @@ void Fleet::close(Instance& instance, Instant now) {
         INVARIANT(paid == Duration{});  // anything between needs the prices of its whole time
     }
     // What was free was held all the same: its causes keep their time and share what was charged.
-    const Duration billed = std::max(paid, held);
-    ledger_->close(instance.lease, now, billed, charge.rounded());
-    (spot ? spot_billed_ : on_demand_billed_).add(billed, charge.rounded());
+    return {std::max(paid, held), charge.rounded()};
+}
+
+void Fleet::close(Instance& instance, Instant now) {
+    INVARIANT(!instance.member);
+    const Bill bill = bill_of(instance, now);
+    ledger_->close(instance.lease, now, bill.held, bill.cost);
+    const bool spot = instance.market == policies::Market::spot;
+    (spot ? spot_billed_ : on_demand_billed_).add(bill.held, bill.cost);
     count(instance, -1, now);
 }
 

@@ -81,6 +81,11 @@ public:
     std::int64_t revocation_events() const { return revocation_events_; }
     Duration spot_time(Instant now) const;  // for how long any spot was held
     Dollars metered(Instant now) const;     // cost so far, without rounding up
+    struct Bill {
+        Duration held;
+        Dollars cost;
+    };
+    Bill bill_of(const Instance& instance, Instant now) const;  // if it were given back now
     const records::MarketTotals& spot_billed() const { return spot_billed_; }
     const records::MarketTotals& on_demand_billed() const { return on_demand_billed_; }
 

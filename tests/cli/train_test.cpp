@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/child.hpp"
@@ -105,6 +106,89 @@ TEST_CASE("ukemi train: a signal ends it after a whole step, saved and written d
     CHECK(rest.err.find(fmt::format("the model is saved, all {} steps of it", steps + 10)) !=
           std::string::npos);
     CHECK(rest.out.find("-from-checkpoint-") != std::string::npos);
+}
+
+TEST_CASE("ukemi train: what it goes on from is whole, and its clock and bill go on",
+          "[cli][live]") {
+    const ScratchFolder folder;
+    write_file(folder.path() / "s.json", scenario_text(endless));
+    const Ran first = run_ukemi_until(folder.path(), train({}), SIGTERM, [&] {
+        return checkpoints_in(folder.path() / "out-checkpoints").size() >= 2;
+    });
+    INFO(first.err);
+    const fs::path left = folder.path() / "out-checkpoints";
+    const std::vector<fs::path> saved = checkpoints_in(left);
+    REQUIRE(saved.size() == 2);
+    fs::resize_file(saved[1], 100);
+    const auto result_in = [&](const char* results) {
+        return json::parse(text_in(folder.path() / results / "runs.json")).at("runs").at(0);
+    };
+    const double before_s = result_in("out").at("duration_s").get<double>();
+    const double before_usd = result_in("out").at("cost_usd").get<double>();
+    const std::int64_t steps = steps_in(saved[0]);
+    write_file(folder.path() / "s.json", scenario_text(16 * (steps + 100)));
+    const std::vector<std::string> resume{"train",    "s.json",          "--time-scale", "100",
+                                          "--resume", "out-checkpoints", "--out",        "on"};
+    const Ran rest = run_ukemi(folder.path(), resume);
+    INFO(rest.err);
+    CHECK(rest.code == 0);
+    CHECK_THAT(rest.err, Catch::StartsWith("out-checkpoints/" + saved[1].filename().string() +
+                                           ": is cut short") &&
+                             Catch::Contains(fmt::format("{} is used in place of it, and {} step",
+                                                         saved[0].filename().string(),
+                                                         steps_in(saved[1]) - steps)) &&
+                             Catch::Contains(fmt::format("goes on after {:.3f} s and {:.6f} USD",
+                                                         before_s, before_usd)));
+    CHECK(result_in("on").at("duration_s").get<double>() > before_s);
+    CHECK(result_in("on").at("cost_usd").get<double>() > before_usd);
+    CHECK(result_in("on").at("steps") == steps + 100);
+    const json live = json::parse(text_in(only_run(folder.path() / "on") / "live.json"));
+    CHECK(live.at("steps_made") == 100);
+    CHECK(live.at("steps_of_model") == steps + 100);
+    CHECK(live.at("resumed").at("steps") == steps);
+
+    // What diff says of speed is of the steps that were made in the time that it looks at.
+    const Ran diff = run_ukemi(folder.path(), {"diff", "on", "on", "--json"});
+    REQUIRE(diff.code == 0);
+    std::map<std::string, double> of;
+    const json compared = json::parse(diff.out);
+    for (const json& one : compared.at("runs").at(0).at("quantities")) {
+        if (!one.at("measured").is_number()) continue;
+        of[one.at("name").get<std::string>()] = one.at("measured").get<double>();
+    }
+    CHECK(of.at("training_samples_per_s") * of.at("training_s") == Approx(1600));
+
+    const Ran again = run_ukemi(folder.path(), resume);
+    CHECK(again.code == 0);
+    CHECK_THAT(again.err, Catch::StartsWith("the job is finished: ") &&
+                              Catch::Contains("nothing is bought, and nothing trained"));
+    for (const fs::path& each : checkpoints_in(left)) fs::resize_file(each, 100);
+    const Ran none = run_ukemi(folder.path(), resume);
+    CHECK(none.code == 2);
+    CHECK_THAT(none.err, Catch::Contains("no checkpoint in it is whole; the newest: "));
+}
+
+TEST_CASE("ukemi train: cores that are not there and too few workers are refused", "[cli][live]") {
+    const ScratchFolder folder;
+    write_file(folder.path() / "s.json", scenario_text(160));
+    const Ran few = run_ukemi(folder.path(), train({"--workers", "1"}));
+    CHECK(few.code == 2);
+    CHECK(few.err ==
+          "ukemi: --workers: 1 worker is fewer than the least number of the scenario, 2 (count_min "
+          "at /cluster in s.json): expected as many, or --set /cluster/count_min=1\n");
+    const std::vector<std::vector<std::string>> commands{
+        train({}),
+        {"calibrate", "s.json", "--out", "box.json"},
+        {"predict", "s.json", "--costs", "box.json", "--out", "p"}};
+    for (std::vector<std::string> command : commands) {
+        command.insert(command.end(), {"--cores", "0,1023"});
+        const Ran ran = run_ukemi(folder.path(), command);
+        CAPTURE(command.front());
+        CHECK(ran.code == 2);
+        CHECK_THAT(ran.err, Catch::StartsWith("ukemi: --cores: expected cores that this process") &&
+                                Catch::EndsWith(", found 1023\n"));
+    }
+    CHECK(names_in(folder.path()) == std::vector<std::string>{"s.json"});
 }
 
 TEST_CASE("ukemi train: results that cannot be written do not cost the model", "[cli][live]") {

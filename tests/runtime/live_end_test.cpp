@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "kernels/checkpoint_file.hpp"
+#include "runtime/live_pieces.hpp"
 #include "tests/runtime/live_rig.hpp"
 
 namespace ukemi {
@@ -74,6 +75,141 @@ TEST_CASE("live run: told to stop it saves all it has done, and resumed equals t
         REQUIRE(step.report.loss == same.report.loss);
         REQUIRE(step.samples == same.samples);
     }
+}
+
+TEST_CASE("live run: resumed, its clock, deadline and bill go on from its account", "[live]") {
+    const ScratchFolder folder;
+    scenarios::Scenario scenario = endless_scenario();
+    runtime::LiveOptions options = options_in(folder, 10);
+    options.keeps_account = true;
+    RunUntil end(options, after_step(30));
+    const runtime::LiveRun first = run_it(scenario, scenarios::calm_market(scenario), options);
+    const std::uint64_t job = runtime::live_job_identity(scenario, scenario.seed);
+    const auto account = runtime::account_beside(first.record.last_checkpoint, job);
+    REQUIRE(account);
+    CHECK(account->totals.duration == first.run.result.duration);
+    CHECK(account->totals.cost == first.run.result.cost);
+
+    runtime::LiveOptions rest = options_in(folder, 10);
+    rest.keeps_account = true;
+    rest.resume_from = first.record.last_checkpoint;
+    rest.before = account;
+    // Half a second more than the first piece took: the spawn alone takes that at this scale.
+    const Duration deadline = account->totals.duration + seconds(0.01);
+    scenario.job.deadline = Instant{} + deadline;
+    scenario.job.samples_total = first.record.steps.back().samples + 16 * 20;
+    const runtime::LiveRun last = run_it(scenario, scenarios::calm_market(scenario), rest);
+    const records::RunResult& whole = last.run.result;
+    CHECK(whole.finished);
+    CHECK(whole.deadline == deadline);
+    CHECK_FALSE(whole.deadline_met);
+    CHECK(whole.duration > deadline);
+    CHECK(whole.cost > account->totals.cost);
+    CHECK(whole.held > account->totals.held);
+    CHECK(whole.causes.time_sum() == whole.held);
+    CHECK(whole.causes.cost_sum() == whole.cost);
+    CHECK(whole.launches == 4);
+    CHECK(last.record.steps.front().at > Instant{} + account->totals.duration);
+    CHECK(whole.timeline.front().at == Instant{} + account->totals.duration);
+    CHECK(whole.timeline.front().spent == account->totals.cost);
+    require_sound(last, first.record.steps.back().samples);
+    const auto after = runtime::account_beside(last.record.last_checkpoint, job);
+    REQUIRE(after);
+    CHECK(after->pieces == 2);
+    CHECK(after->totals.duration == whole.duration);
+    CHECK(after->totals.cost == whole.cost);
+    CHECK_THAT(runtime::live_json(last.record), Catch::Contains("\"earlier_pieces\": 1"));
+
+    // What is spent, or over, is refused before a machine is bought.
+    rest.budget = account->totals.cost;
+    const auto refused = [&] { run_it(scenario, scenarios::calm_market(scenario), rest); };
+    CHECK_THAT(complaint_of(refused),
+               Catch::StartsWith("--budget: ") && Catch::Contains("are spent already"));
+    rest.budget.reset();
+    scenario.give_up_after = account->totals.duration;
+    CHECK_THAT(complaint_of(refused), Catch::Contains("at /job/give_up_after: the run gives up"));
+}
+
+TEST_CASE("live run: resumed, the market goes on from where it was", "[live]") {
+    const scenarios::Scenario scenario = endless_scenario();
+    scenarios::NamedMarket market = scenarios::calm_market(scenario);
+    market.data.zones[0].capacity.steps = {{Instant{}, 2}, {Instant::at(whole_seconds(100)), 1}};
+    sim::prepare(market.data);
+    runtime::RunAccount before;
+    before.totals.duration = whole_seconds(40);
+    const auto later = runtime::market_after(before, market).data.zones[0].capacity.steps;
+    REQUIRE(later.size() == 2);
+    CHECK(later[1].at == Instant::at(whole_seconds(60)));
+}
+
+TEST_CASE("live run: in its midst a checkpoint has an account that adds up", "[live]") {
+    const ScratchFolder folder;
+    const scenarios::Scenario scenario =
+        live_scenario(endless, 2, "", "spot_only+periodic_checkpoint");
+    runtime::LiveOptions options = options_in(folder, 100);
+    options.keeps_account = true;
+    std::optional<runtime::RunAccount> seen;
+    RunUntil end(options, [&](const runtime::LiveRecord& record) {
+        if (record.saved_samples.size() < 2) return false;
+        if (!seen) {
+            seen = runtime::account_beside(record.last_checkpoint,
+                                           runtime::live_job_identity(scenario, scenario.seed));
+        }
+        return true;
+    });
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
+    REQUIRE(seen);  // it was read, so its sums are right
+    CHECK(seen->totals.held > Duration{});
+    CHECK(seen->totals.cost > Dollars{});
+    CHECK(seen->totals.duration < live.run.result.duration);
+    CHECK(seen->totals.cost < live.run.result.cost);
+}
+
+TEST_CASE("live run: a damaged checkpoint is left for the whole one before it", "[live]") {
+    const ScratchFolder folder;
+    const scenarios::Scenario scenario =
+        live_scenario(endless, 1, R"(, "notice": "0 s")", "spot_only+periodic_checkpoint", "120 s");
+    // The only worker is taken at 50 s, and one comes at 60 s.
+    scenarios::NamedMarket market = scenarios::calm_market(scenario);
+    market.data.zones[0].capacity.steps = {
+        {Instant{}, 1}, {Instant::at(whole_seconds(50)), 0}, {Instant::at(whole_seconds(60)), 1}};
+    sim::prepare(market.data);
+    const bool all = GENERATE(false, true);  // of them are damaged
+    CAPTURE(all);
+    runtime::LiveOptions options = options_in(folder, 100);
+    WaitingWall clock(options);
+    std::size_t before = 0;
+    std::int64_t saved = 0;
+    clock.wait_at(Instant::at(whole_seconds(49)), [&](const runtime::LiveRecord& record) {
+        if (record.saved_samples.size() < 2) return false;
+        for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
+            if (all || file.path().filename() == record.last_checkpoint.filename()) {
+                std::filesystem::resize_file(file.path(), 100);
+            }
+        }
+        before = record.steps.size();
+        saved = record.saved_samples[record.saved_samples.size() - 2];
+        return true;
+    });
+    clock.wait_at(Instant::at(whole_seconds(119)), [&](const runtime::LiveRecord& record) {
+        return all || record.steps.size() > before + 20;
+    });
+    const runtime::LiveRun live = run_it(scenario, market, options);
+    if (all) {
+        CHECK_THAT(live.record.stopped,
+                   Catch::Contains("no group could be formed") && Catch::Contains("is cut short"));
+        return;
+    }
+    require_sound(live);
+    REQUIRE(live.record.incidents.size() == 1);
+    CHECK_THAT(live.record.incidents[0], Catch::Contains("is cut short") &&
+                                             Catch::Contains("is used in place of it, and ") &&
+                                             Catch::Contains("made again"));
+    const auto again = std::ranges::adjacent_find(
+        live.record.steps, [](const auto& one, const auto& next) { return next.step <= one.step; });
+    REQUIRE(again != live.record.steps.end());
+    CHECK(std::next(again)->samples == saved + 8);
+    CHECK(live.run.result.causes.time_of(records::Cause::redone) > Duration{});
 }
 
 TEST_CASE("live run: one that is done has saved its model, once", "[live]") {

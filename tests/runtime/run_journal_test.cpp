@@ -23,6 +23,7 @@ JournalHeader header_of(std::uint32_t term) {
     header.machines = "m";
     header.budget_nano_usd = 12;
     header.resume_from = "a/checkpoint";
+    header.before = "{}";
     return header;
 }
 
@@ -61,6 +62,7 @@ TEST_CASE("a run's journal: what is written is read again, each bit of it", "[jo
         journal.write(MachineAnswered{at(6), InstanceId{2}, "{}", ""});
         journal.write(MachineReturned{"m-2", "kept"});
         journal.write(TakenOver{at(7), at(8), 2, 5});
+        journal.write(WentBack{at(9), "an older file", 2, 64, "why"});
         CHECK_FALSE(journal.take_problem());
     }
     CHECK_THROWS_AS(RunJournal(scratch.path(), header_of(1)), InputError);
@@ -70,8 +72,10 @@ TEST_CASE("a run's journal: what is written is read again, each bit of it", "[jo
     CHECK(past->header().budget_nano_usd == 12);
     CHECK_FALSE(past->header().stop_at_ns);
     CHECK(past->header().resume_from == "a/checkpoint");
+    CHECK(past->header().before == "{}");
     const auto records = all_of(*past);
-    REQUIRE(records.size() == 9);
+    REQUIRE(records.size() == 10);
+    CHECK(std::get<WentBack>(records[9]).file == "an older file");
     const auto& step = std::get<StepDone>(std::get<Took>(records[0]).event);
     CHECK(step.position == 96);
     CHECK(std::isnan(step.report.loss));

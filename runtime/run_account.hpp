@@ -1,0 +1,39 @@
+// run_account.hpp — the time and the money of a run that is trained in several pieces.
+//
+// Beside its checkpoints a run keeps a file, account.json, of what it has come to so far: replaced
+// as a whole with every checkpoint and at the end of the run. A run that goes on from one of these
+// checkpoints begins with it, so that its clock, its bill and all that is counted go on. What a
+// piece that was killed at once did after its last checkpoint is not in it, and neither is the
+// time between two pieces.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "records/run_result.hpp"
+
+namespace ukemi::runtime {
+
+struct RunAccount {
+    std::uint64_t job = 0;    // job_identity of what was trained
+    std::int64_t pieces = 1;  // that the run had until then
+    // Of all pieces: time, held time and dollars, by cause and by market, and what was counted.
+    // What it does not hold is as in a new RunResult.
+    records::RunResult totals;
+};
+
+std::string account_json(const RunAccount& account);
+// InputError about the file for what no run has written.
+RunAccount account_from_text(std::string_view text, const std::filesystem::path& file);
+
+// That of the folder of this checkpoint; nothing if there is none, or if it is of another training.
+std::optional<RunAccount> account_beside(const std::filesystem::path& checkpoint,
+                                         std::uint64_t job);
+void write_account(const std::filesystem::path& folder, const RunAccount& account);
+
+// To the results of a piece, those of all before it.
+void add_earlier(const records::RunResult& earlier, records::RunResult& result);
+
+}  // namespace ukemi::runtime

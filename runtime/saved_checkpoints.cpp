@@ -1,0 +1,77 @@
+#include "runtime/saved_checkpoints.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/input_error.hpp"
+#include "kernels/checkpoint_file.hpp"
+
+namespace ukemi::runtime {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view name_begin = "checkpoint-";
+
+std::vector<fs::path> newest_first(const fs::path& folder) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with(name_begin) && entry.path().extension() == ".ukemi") {
+            files.push_back(entry.path());
+        }
+    }
+    std::ranges::sort(files, [](const fs::path& left, const fs::path& right) {
+        return left.filename().string() > right.filename().string();
+    });
+    return files;
+}
+
+// Nothing where the name is not as the Crew makes it.
+std::optional<std::int64_t> step_in_name(const fs::path& file) {
+    const std::string digits = file.stem().string().substr(name_begin.size());
+    std::int64_t step = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+    if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+    return step;
+}
+
+}  // namespace
+
+std::string WholeCheckpoint::remark() const {
+    if (damaged.empty()) return {};
+    std::string text;
+    for (const std::string& each : damaged) text += each + "; ";
+    text += fmt::format("{} is used in place of {}", file.string(),
+                        damaged.size() == 1 ? "it" : "them");
+    if (steps_lost > 0) {
+        text += fmt::format(", and {} step{} made again", steps_lost,
+                            steps_lost == 1 ? " is" : "s are");
+    }
+    return text;
+}
+
+std::optional<WholeCheckpoint> newest_whole_checkpoint(const fs::path& folder) {
+    const std::vector<fs::path> files = newest_first(folder);
+    if (files.empty()) return std::nullopt;
+    std::vector<std::string> damaged;
+    for (const fs::path& file : files) {
+        try {
+            const kernels::Checkpoint saved = kernels::read_checkpoint(file);
+            WholeCheckpoint whole{file,           saved.job,          saved.step,
+                                  saved.position, std::move(damaged), 0};
+            const auto lost = step_in_name(files.front());
+            if (lost) whole.steps_lost = std::max<std::int64_t>(*lost - saved.step, 0);
+            return whole;
+        } catch (const InputError& error) {
+            damaged.emplace_back(error.what());
+        }
+    }
+    throw InputError(folder.string(), "",
+                     fmt::format("no checkpoint in it is whole; the newest: {}", damaged.front()));
+}
+
+}  // namespace ukemi::runtime

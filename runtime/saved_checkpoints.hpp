@@ -1,0 +1,28 @@
+// saved_checkpoints.hpp — the checkpoints of a folder: the newest that is whole.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ukemi::runtime {
+
+struct WholeCheckpoint {
+    std::filesystem::path file;
+    std::uint64_t job = 0;
+    std::int64_t step = 0;  // the next one
+    std::int64_t position = 0;
+    std::vector<std::string> damaged;  // what is wrong with each newer one, the newest first
+    std::int64_t steps_lost = 0;       // that the newest of those had more, by its name
+    // "FILE: is cut short: …; FILE beside it is used, and 12 steps are made again"; empty where
+    // nothing is damaged.
+    std::string remark() const;
+};
+
+// Reads them whole, from the newest on, until one is as it was written. Nothing for a folder
+// without any; InputError, of the newest, if none is whole.
+std::optional<WholeCheckpoint> newest_whole_checkpoint(const std::filesystem::path& folder);
+
+}  // namespace ukemi::runtime
