@@ -188,12 +188,20 @@ TEST_CASE("ukemi train --dry-run: prints what would start the workers, and start
     const std::string on = " 'ukemi worker --backend cpu --read-invitation'\n";
     const std::string a = "ssh -o BatchMode=yes a" + on;
     CHECK(away.out == a + a + a + "ssh -o BatchMode=yes b" + on);
-    // No more workers than places.
-    const Ran few = run_ukemi(scratch.path(), {"train", "s.json", "--hosts", "a:3", "--address",
-                                               "127.0.0.1", "--dry-run"});
+    // No more workers than places, and no fewer than the scenario allows.
+    std::vector<std::string> on_three{"train",     "s.json",    "--hosts",  "a:3",
+                                      "--address", "127.0.0.1", "--dry-run"};
+    const Ran refused = run_ukemi(scratch.path(), on_three);
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err,
+               Catch::StartsWith("ukemi: --hosts: 3 workers are fewer than the least number of the "
+                                 "scenario, 4 (count_min at /cluster in s.json)"));
+    on_three.insert(on_three.end(), {"--set", "/cluster/count_min=1"});
+    const Ran few = run_ukemi(scratch.path(), on_three);
     CHECK(few.out == a + a + a);
-    const Ran trusted = run_ukemi(scratch.path(), {"train", "s.json", "--hosts", "a:1", "--address",
-                                                   "127.0.0.1", "--trusted-network", "--dry-run"});
+    const Ran trusted = run_ukemi(
+        scratch.path(), {"train", "s.json", "--hosts", "a:1", "--address", "127.0.0.1",
+                         "--trusted-network", "--dry-run", "--set", "/cluster/count_min=1"});
     CHECK(trusted.out ==
           "ssh -o BatchMode=yes a 'ukemi worker --backend cpu --trusted-network "
           "--read-invitation'\n");

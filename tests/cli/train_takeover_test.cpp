@@ -109,6 +109,42 @@ TEST_CASE("ukemi train: a killed coordinator's successor goes on with its worker
     CHECK(same);
 }
 
+TEST_CASE("ukemi train: a resumed run's successor has the bill of all its pieces", "[cli][live]") {
+    const AgentsRig rig(without_end, 2, 2);
+    auto run = rig.train("first");
+    const auto early = rig.agent("early", 2);
+    await_words(*run, "2 workers train");
+    run->send(SIGTERM);
+    REQUIRE(run->wait().code == 1);
+    early->wait();
+    const auto result_in = [&](const char* out) {
+        const auto runs = nlohmann::json::parse(text_in(rig.folder() / out / "runs.json"));
+        return runs.at("runs").at(0);
+    };
+    const auto first = result_in("first");
+    run = rig.start(successor_words(rig, "second"));
+    const auto late = rig.agent("late", 2);
+    await_words(*run, "goes on after ");
+    await_words(*run, "2 workers train");
+    run->send(SIGKILL);
+    run->wait();
+    run = rig.start(successor_words(rig, "third"));
+    await_words(*run, "took over 2 workers");
+    await_words(*run, "2 workers train");
+    run->send(SIGTERM);
+    const Ran ran = run->wait();
+    INFO(ran.err);
+    CHECK(ran.code == 1);
+    const auto resumed = live_json_in(rig.folder() / "third").at("resumed");
+    CHECK(resumed.at("earlier_pieces") == 1);
+    CHECK(resumed.at("earlier_s") == first.at("duration_s"));
+    CHECK(resumed.at("earlier_usd") == first.at("cost_usd"));
+    const auto third = result_in("third");
+    CHECK(third.at("duration_s").get<double>() > first.at("duration_s").get<double>());
+    CHECK(third.at("cost_usd").get<double>() > first.at("cost_usd").get<double>());
+    CHECK(third.at("launches") == first.at("launches").get<std::int64_t>() + 2);
+}
+
 TEST_CASE("ukemi train: a successor at another address finds the workers, too", "[cli][live]") {
     const AgentsRig rig(without_end, 2, 2);
     auto run = rig.train("first");
