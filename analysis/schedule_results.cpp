@@ -83,9 +83,8 @@ std::string ledgers_table(const GroupedRuns& groups) {
     return text +
            "\nDollars of all machines, and what of them no job had; machines lost, and losses that "
            "hit several\njobs at once; GPU time of jobs, by what they did: else are starts and "
-           "saves; stuck: jobs whose\nmachines never came; spent: jobs that were stopped with "
-           "their "
-           "budgets spent.\n";
+           "saves; stuck: jobs whose\nmachines never came, or that got nowhere for a year; spent: "
+           "jobs that were stopped with their\nbudgets spent.\n";
 }
 
 }  // namespace

@@ -224,7 +224,9 @@ std::vector<std::string> doubts_about(std::span<const ScheduledRun> runs) {
                 one_line(fmt::format("{}: {} of {} jobs {}", of, jobs, run.job_count, what)));
         };
         if (run.stuck > 0) {
-            of_all(run.stuck, "wait for machines that never come, and are in no mean of times");
+            of_all(run.stuck,
+                   "wait for machines that never come, or get nowhere for a year, and are in no "
+                   "mean of times");
         }
         if (run.refused > 0) of_all(run.refused, "were refused, and are in no mean of times");
         if (run.out_of_budget > 0) {

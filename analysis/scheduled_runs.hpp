@@ -93,7 +93,7 @@ struct ScheduledRun {
     // The same of users, each with the mean of his jobs; nothing if of one none is complete.
     std::optional<double> user_jain_fairness;
     std::int64_t refused = 0;
-    std::int64_t stuck = 0;          // waiting for machines that never come
+    std::int64_t stuck = 0;          // whose machines never come, or that get nowhere
     std::int64_t out_of_budget = 0;  // stopped
     sim::GpuTimes gpu_time{};        // of all jobs, by cause
     double gpu_hours(records::Cause cause) const {

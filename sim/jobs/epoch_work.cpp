@@ -164,6 +164,7 @@ public:
         const double left = application_.progress(application_.last_epoch() + 1) - progress_;
         return ladder_ != nullptr ? left : left / batch_gain(application_, batch_, epoch_);
     }
+    double reached(Instant) const override { return progress_; }
     bool starting(Instant) const override { return gpus_ > 0 && waits(); }
 
 private:

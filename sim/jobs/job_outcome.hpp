@@ -22,7 +22,7 @@ struct HeldSpan {
 
 struct JobOutcome {
     Instant completion = Instant::never();  // never: it was refused, or is not complete
-    bool stuck = false;                     // it waits for machines that never come
+    bool stuck = false;                     // its machines never come, or it gets nowhere
     bool failed = false;                    // it gave up, or the run ended before it did
     bool out_of_budget = false;             // it was stopped: its budget was spent
     std::int64_t starts = 0;                // with other GPUs than before

@@ -144,6 +144,8 @@ public:
         Instant until = Instant::never();
     };
     virtual Turn turn(Instant) const { return {}; }
+    // How far it has come, in a unit of its own; less after a loss. Only of work that is computed.
+    virtual double reached(Instant) const { return 0; }
 };
 
 // By its service time: exact to 2^-20 ns of work a decision, and complete at the next nanosecond.

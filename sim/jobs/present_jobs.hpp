@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -36,7 +37,11 @@ struct LiveJob {
     Instant held_until;       // of spans that are counted
     Int128 held_time = 0;     // of them, GPUs × ns
     Dollars spent;            // of them, if the job has a budget
-    HeldShare held_before;    // the present decision
+    // JobWork::reached: the most there ever was, and the most after a stop or a loss. Of jobs
+    // without a Controller.
+    double most_reached = -std::numeric_limits<double>::infinity();
+    double most_kept = -std::numeric_limits<double>::infinity();
+    HeldShare held_before;  // the present decision
     Instant held_since;
     TimeQueue<schedulers::JobId>::Ticket end;
     std::vector<GpusOnMachine> kept;      // by a present change, of what it held

@@ -89,6 +89,7 @@ void ScheduleRun::give(std::size_t at) {
 void ScheduleRun::take_away(JobId job, Instant end) {
     LiveJob& one = live_[job];
     if (one.held.share.parts == 0) return;
+    note_kept(job);
     holdings_.take_away(job, one, end, now_);
     ends_.cancel(one.end);
 }

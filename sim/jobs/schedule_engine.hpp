@@ -53,6 +53,7 @@ private:
     }
     Instant first_round(Instant arrival) const;
     bool gives_up() const;
+    bool get_nowhere() const;
     void step(bool only_wakes);
     void complete();
     std::vector<JobId> may_have_ended() const;
@@ -102,14 +103,19 @@ private:
     bool can_save(JobId job, std::int32_t machine) const;
     void tell_those_on(std::int32_t machine);
     void lose(std::int32_t machine);
+    bool can_get_nowhere(JobId job) const;
+    void note_reached(JobId job);
+    void note_kept(JobId job);
 
     const ScheduledWorkload& workload_;
     schedulers::Scheduler& scheduler_;
     Duration round_;
     Instant now_;
-    Instant round_at_;    // of the last decision
-    Instant next_round_;  // with rounds
-    Instant held_last_;   // after the last decision that gave anybody anything
+    Instant round_at_;     // of the last decision
+    Instant next_round_;   // with rounds
+    Instant held_last_;    // after the last decision that gave anybody anything
+    Instant got_on_last_;  // when a job last came, was over, or kept more than ever
+    Duration patience_;    // after which jobs that did not get on will not
     std::deque<std::unique_ptr<const SharingJob>> given_;  // by the source, and not come yet
     std::size_t next_ = 0;                                 // of all jobs, to come
     ScheduleOutcome outcome_;

@@ -61,6 +61,7 @@ void ScheduleRun::tell_those_on(std::int32_t machine) {
     std::int64_t hit = 0;
     for (const JobId job : jobs_on(machine)) {
         if (can_save(job, machine)) continue;
+        note_reached(job);
         live_[job].work->lose(now_, false);
         ++live_[job].outcome.losses;
         ++hit;
@@ -80,6 +81,7 @@ void ScheduleRun::lose(std::int32_t machine) {
         }
         ++hit;
         if (has_rounds()) {
+            note_reached(job);
             one.work->lose(now_, can_save(job, machine));
             ++one.outcome.losses;
         }
@@ -87,6 +89,28 @@ void ScheduleRun::lose(std::int32_t machine) {
     }
     if (has_rounds()) outcome_.shared_losses += hit > 1 ? 1 : 0;
     holdings_.gone(machine, now_);
+}
+
+// A Controller's job ends by its own give_up_after, and of a world nobody knows what it brings.
+bool ScheduleRun::can_get_nowhere(JobId job) const {
+    return workload_.world == nullptr && live_[job].controlled == nullptr;
+}
+
+// Before a loss.
+void ScheduleRun::note_reached(JobId job) {
+    if (!can_get_nowhere(job)) return;
+    LiveJob& one = live_[job];
+    one.most_reached = std::max(one.most_reached, one.work->reached(now_));
+}
+
+// After a loss, or where nothing is lost.
+void ScheduleRun::note_kept(JobId job) {
+    if (!can_get_nowhere(job)) return;
+    LiveJob& one = live_[job];
+    const double kept = one.work->reached(now_);
+    if (kept > one.most_kept) got_on_last_ = now_;
+    one.most_kept = std::max(one.most_kept, kept);
+    one.most_reached = std::max(one.most_reached, kept);
 }
 
 }  // namespace ukemi::sim

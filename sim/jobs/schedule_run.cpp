@@ -9,6 +9,10 @@
 
 namespace ukemi::sim {
 
+namespace {
+constexpr Duration a_year = days(366);
+}
+
 ScheduleRun::ScheduleRun(const ScheduledWorkload& workload, schedulers::Scheduler& scheduler)
     : workload_(workload),
       scheduler_(scheduler),
@@ -21,6 +25,12 @@ ScheduleRun::ScheduleRun(const ScheduledWorkload& workload, schedulers::Schedule
     // Also where it brings less than there is, and nothing ever changes.
     moves_ = !workload.cluster.markets.empty();
     has_budgets_ = workload.jobs.have_budgets();
+    patience_ = a_year;
+    for (const GroupMarket& market : workload.cluster.markets) {
+        if (market.launchable) {
+            patience_ = std::max(patience_, market.launchable->end.since_start());
+        }
+    }
 }
 
 ScheduleOutcome ScheduleRun::run() {
@@ -110,13 +120,25 @@ Instant ScheduleRun::first_round(Instant arrival) const {
     return workload_.round > Duration{} ? std::max(end, Instant::at(round_)) : end;
 }
 
-// All wait for machines that never come, or not for a year.
+// All wait for machines that never come, or not for a year; or nobody gets anywhere.
 bool ScheduleRun::gives_up() const {
-    if (!moves_ || next_ < live_.expected() || !running_.empty()) return false;
+    if (next_ < live_.expected() || workload_.world != nullptr) return false;
+    if (!running_.empty()) return get_nowhere();
+    if (!moves_) return false;
     const bool nothing_comes = machines_.next_change() == Instant::never();
     const Duration waited = now_ - held_last_;
     const bool many_rounds = has_rounds() && waited > 1000 * round_;
-    return waited > days(366) || (nothing_comes && many_rounds);
+    return waited > a_year || get_nowhere() || (nothing_comes && many_rounds);
+}
+
+// For a year, and for as long as the longest record, jobs lost their machines before anything more
+// was kept, or had to make way before they had started; and what they do now was done before.
+bool ScheduleRun::get_nowhere() const {
+    if (now_ - got_on_last_ <= patience_ || !controlled_.empty()) return false;
+    return std::ranges::none_of(running_, [&](JobId job) {
+        return live_.is_live(job) && live_[job].held.share.parts > 0 &&
+               live_[job].work->reached(now_) > live_[job].most_reached;
+    });
 }
 
 void ScheduleRun::complete() {
@@ -166,6 +188,7 @@ void ScheduleRun::end_of(JobId job, Instant end) {
 void ScheduleRun::close(JobId job) {
     over_.over(number_of(job), std::move(live_[job].outcome));
     live_.close(job);
+    got_on_last_ = now_;
 }
 
 void ScheduleRun::ask_source() {
@@ -183,6 +206,7 @@ void ScheduleRun::ask_source() {
 void ScheduleRun::arrive() {
     const auto id = static_cast<JobId>(next_);
     live_.open(id);
+    got_on_last_ = now_;
     if (workload_.source != nullptr) {
         live_[id].job = std::move(given_.front());
         given_.pop_front();

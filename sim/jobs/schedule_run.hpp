@@ -10,6 +10,10 @@
 // still there when it is taken loses what was done since its last save; it saves in the notice, if
 // that is long enough. Then it holds nothing until the next decision.
 //
+// A run ends before its jobs where they get nowhere: for 366 days, and for as long as the longest
+// record of machines, no job came or ended, and no loss or stop left one with more done than every
+// one before. They are stuck then, as those are whose machines never come.
+//
 // A job with a budget is stopped at the instant at which its part of the bills comes to it, also
 // within a round: at the whole second before, if its application counts in these. It is over then,
 // and no longer anybody's.

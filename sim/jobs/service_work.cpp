@@ -164,6 +164,7 @@ public:
                (static_cast<double>(speed_of(group)) / millionths);
     }
     double pace_left(Instant now) const override { return steps_left(now); }
+    double reached(Instant now) const override { return -steps_left(now); }
     Turn turn(Instant now) const override {
         if (meeting_)
             return now < meeting_->at ? Turn{true, meeting_->at} : after_meeting().turn(now);

@@ -154,6 +154,74 @@ TEST_CASE("machine losses: a job whose machines never come is stuck, and the run
     }
 }
 
+TEST_CASE("machine losses: a job that is never there for long enough is stuck, and the run ends",
+          "[jobs]") {
+    // Machines that are there for an hour of two, again and again.
+    const auto flapping = [](std::int32_t machines, Duration notice) {
+        sim::GroupMarket market = market_of({{at_s(0), machines}, {at_s(3600), 0}}, {}, Price{});
+        market.launchable->end = at_s(7200);
+        market.launchable = sim::announced(*market.launchable, notice, sim::AfterLastRow::repeat);
+        market.after_last_row = sim::AfterLastRow::repeat;
+        market.notice = notice;
+        return market;
+    };
+    sim::SharedCluster cluster(1, 1);
+    cluster.markets = {flapping(1, {})};
+    const SharingJob long_one = plain_job({}, 1, hours(2));
+    for (const Duration round : {Duration{}, minutes(10)}) {
+        CAPTURE(to_seconds(round));
+        const sim::ScheduleOutcome never = outcome_on(cluster, {long_one}, "fifo", round);
+        CHECK(never.jobs[0].stuck);
+        CHECK(never.jobs[0].losses > 366 * 12 - 2);  // for a year
+        CHECK(never.jobs[0].losses < 366 * 12 + 2);
+        SharingJob saving = long_one;
+        saving.saves = {minutes(20), minutes(1), {}};
+        CHECK(outcome_on(cluster, {saving}, "fifo", round).jobs[0].is_complete());
+    }
+    // Who saves in the notice gets on, for more than a year; who cannot waits for a year more.
+    sim::SharedCluster two(2, 1);
+    two.markets = {flapping(2, minutes(2))};
+    std::vector<SharingJob> jobs = {plain_job({}, 1, days(300)), long_one};
+    jobs[0].saves.takes = minutes(1);
+    jobs[1].saves.takes = minutes(5);
+    const sim::ScheduleOutcome outcome = outcome_on(two, jobs, "fifo");
+    CHECK(outcome.jobs[0].completion > Instant::at(days(600)));
+    CHECK(outcome.jobs[0].is_complete());
+    CHECK(outcome.jobs[1].stuck);
+}
+
+TEST_CASE("machine losses: jobs that make way for each other before they have started are stuck",
+          "[jobs]") {
+    std::vector<SharingJob> jobs(2, plain_job({}, 1, hours(2)));
+    for (SharingJob& job : jobs) job.restart = minutes(10);
+    for (const bool has_started : {false, true}) {
+        const auto scheduler = scheduler_named(
+            "gavel_max_min", has_started ? R"({"round": "11 min"})" : R"({"round": "6 min"})");
+        const sim::ScheduleOutcome outcome = sim::run_schedule({{1, 1}, {}, jobs}, *scheduler);
+        for (const sim::JobOutcome& job : outcome.jobs) CHECK(job.is_complete() == has_started);
+        for (const sim::JobOutcome& job : outcome.jobs) CHECK(job.stuck != has_started);
+    }
+}
+
+TEST_CASE("machine losses: who gets on, or may yet, is not given up", "[jobs]") {
+    // A stay that is long enough, in a record of more than a year.
+    sim::SharedCluster cluster(1, 1);
+    sim::GroupMarket rare =
+        market_of({{at_s(0), 1}, {at_s(3600), 0}, {Instant::at(days(500)), 1}}, {}, Price{});
+    rare.launchable->end = Instant::at(days(501));
+    rare.after_last_row = sim::AfterLastRow::repeat;
+    cluster.markets = {rare};
+    const std::vector<SharingJob> long_one = {plain_job({}, 1, hours(2))};
+    CHECK(outcome_on(cluster, long_one, "fifo").jobs[0].is_complete());
+    // Three years on a machine that stays, of which the price changes.
+    cluster.markets = {market_of({{at_s(0), 1}}, {}, Price{})};
+    for (std::int64_t month = 0; month < 36; ++month) {
+        cluster.markets[0].price.steps.push_back({Instant::at(days(30 * month)), Price::of(month)});
+    }
+    cluster.markets[0].price.end = Instant::at(days(30 * 36));
+    CHECK(outcome_on(cluster, {plain_job({}, 1, days(3 * 365))}, "fifo").jobs[0].is_complete());
+}
+
 TEST_CASE("machine losses: paid for in use, machines cost what jobs had of them", "[jobs]") {
     sim::SharedCluster cluster(2, 2);
     cluster.markets = {market_of({{at_s(0), 2}}, {}, milli_dollar_a_second)};
