@@ -30,7 +30,8 @@ Charge charge_of_lease(const records::BillingRule& rule, PriceCursor price, Inst
     const Instant changes_until = std::min(end, opened + held);
     Instant now = opened;
     while (price.next_at() <= now) price.advance();
-    while (price.next_at() < changes_until) {
+    // A change at the very end costs nothing of the lease, and all that is paid beyond it.
+    while (price.next_at() <= changes_until) {
         charge.add(bounded(price.value(), most), price.next_at() - now);
         now = price.next_at();
         price.advance();

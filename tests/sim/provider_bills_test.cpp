@@ -180,4 +180,20 @@ TEST_CASE("provider bills: what is paid after giving back costs what it cost the
     CHECK(run(data, job(minutes(30)), {{"spot_only", "{}"}}).cost == dollars(5));
 }
 
+TEST_CASE("provider bills: the rest of a step costs as much with bids that bind nobody",
+          "[provider_bills]") {
+    // Taken at 65 min, when the price rises from 0.5 to 1.5: 65 min at the one, 55 at the other.
+    for (const bool bidding : {false, true}) {
+        sim::MarketData data =
+            taken_after(minutes(65), prices({{hours(0), 0.5}, {minutes(65), 1.5}}));
+        data.rules.spot_billing.granularity = hours(1);
+        data.rules.bidding = bidding;
+        sim::prepare(data);
+        sim::JobSpec spec = job(hours(50));
+        spec.plan.fleet[0].bid = dollars_per_hour(3);
+        spec.give_up_at = at(hours(60));
+        CHECK(run(data, spec, {{"spot_only", "{}"}}).cost == nano_dollars(1'916'666'667));
+    }
+}
+
 }  // namespace ukemi
