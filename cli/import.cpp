@@ -76,9 +76,10 @@ traces::ReadOptions read_options(const ImportOptions& options, const std::string
     return read;
 }
 
-// The longest series and when all of them begin and end.
+// From when the first series begins to when the last one ends; without dates, the longest of them.
 std::string period_text(const traces::Trace& trace) {
     Duration longest;
+    std::optional<std::int64_t> begin_ns;
     std::int64_t end_ns = 0;
     for (const traces::TraceSeries& series : trace.series) {
         Duration length;
@@ -86,13 +87,16 @@ std::string period_text(const traces::Trace& trace) {
         if (series.price) length = std::max(length, series.price->end.since_start());
         longest = std::max(longest, length);
         const auto start = traces::parse_timestamp(series.start);
-        if (start) end_ns = std::max(end_ns, *start + length.raw());
+        if (!start) continue;
+        begin_ns = std::min(begin_ns.value_or(*start), *start);
+        end_ns = std::max(end_ns, *start + length.raw());
     }
     if (trace.series.empty()) return {};
-    return fmt::format(
-        "  period: {:.2f} h, {}\n", to_hours(longest),
-        end_ns > 0 ? fmt::format("{} to {}", trace.report.start, traces::format_timestamp(end_ns))
-                   : "without a calendar");
+    if (!begin_ns) {
+        return fmt::format("  period: {:.2f} h, without a calendar\n", to_hours(longest));
+    }
+    return fmt::format("  period: {:.2f} h, {} to {}\n", to_hours(nanoseconds(end_ns - *begin_ns)),
+                       traces::format_timestamp(*begin_ns), traces::format_timestamp(end_ns));
 }
 
 std::string report_text(const std::string& what, const traces::Trace& trace) {

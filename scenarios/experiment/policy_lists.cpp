@@ -12,14 +12,20 @@ namespace ukemi::scenarios {
 
 namespace {
 
+// Not within a list of numbers, such as [30,60].
 std::vector<std::string> split(std::string_view text, char separator) {
-    std::vector<std::string> parts;
-    for (;;) {
-        const std::size_t end = text.find(separator);
-        parts.emplace_back(text.substr(0, end));
-        if (end == std::string_view::npos) return parts;
-        text.remove_prefix(end + 1);
+    std::vector<std::string> parts(1);
+    bool in_list = false;
+    for (const char c : text) {
+        if (c == '[') in_list = true;
+        if (c == ']') in_list = false;
+        if (c == separator && !in_list) {
+            parts.emplace_back();
+        } else {
+            parts.back() += c;
+        }
     }
+    return parts;
 }
 
 struct Setting {
@@ -71,8 +77,8 @@ PolicyList::Item item_of(std::string_view text, const Scenario& scenario, std::s
                                          entry->name, one_line(text)));
         }
         const nlohmann::json value = nlohmann::json::parse(set.value, nullptr, false);
-        parameters[set.key] =
-            value.is_number() || value.is_boolean() ? value : nlohmann::json(set.value);
+        const bool is_value = value.is_number() || value.is_boolean() || value.is_array();
+        parameters[set.key] = is_value ? value : nlohmann::json(set.value);
     }
     item.parameters = parameters.dump();
     const std::string named = fmt::format("{}: policy \"{}\"", where, entry->name);

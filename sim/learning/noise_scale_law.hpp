@@ -2,8 +2,8 @@
 //
 // A reference schedule trains at one batch B₀, with a rate that falls by drops: phase k has the
 // factor F_k (F_0 = 1). Training is to collect what each phase teaches, c_k in samples of that
-// schedule; N_k is what the schedule itself collects by its end, w_k the phase's share of it. A run
-// is as good as the schedule when its excess is gone:
+// schedule; N_k is what the schedule itself collects by its end, w_k the share of the schedule's
+// samples that the phase takes. A run is as good as the schedule when its excess is gone:
 //
 //     X = Σ w_k (N_k/c_k − 1) ≤ 0,   and accuracy = that of the schedule − scale · X.
 //

@@ -142,6 +142,25 @@ TEST_CASE("ukemi import and describe: print what was done, so nothing where writ
     CHECK(names_in(scratch.path() / "plain") == std::vector<std::string>{"two.lifetimes.csv"});
 }
 
+TEST_CASE("ukemi import: the period is that of all series together", "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "prices.json", R"({"SpotPriceHistory": [
+        {"AvailabilityZone": "a", "InstanceType": "t", "ProductDescription": "Linux/UNIX",
+         "SpotPrice": "1", "Timestamp": "2023-01-01T00:00:00Z"},
+        {"AvailabilityZone": "a", "InstanceType": "t", "ProductDescription": "Linux/UNIX",
+         "SpotPrice": "2", "Timestamp": "2023-01-01T02:00:00Z"},
+        {"AvailabilityZone": "b", "InstanceType": "t", "ProductDescription": "Linux/UNIX",
+         "SpotPrice": "1", "Timestamp": "2023-01-01T09:00:00Z"},
+        {"AvailabilityZone": "b", "InstanceType": "t", "ProductDescription": "Linux/UNIX",
+         "SpotPrice": "2", "Timestamp": "2023-01-01T10:00:00Z"}]})");
+    const Ran dated = run_ukemi(scratch.path(), {"import", "prices.json"});
+    CHECK_THAT(dated.out, Catch::Contains("  period: 10.00 h, 2023-01-01T00:00:00Z to "
+                                          "2023-01-01T10:00:00Z\n"));
+    write_file(scratch.path() / "plain.csv", "t_s,instances\n0,1\n7200,1\n");
+    const Ran plain = run_ukemi(scratch.path(), {"import", "plain.csv"});
+    CHECK_THAT(plain.out, Catch::Contains("  period: 2.00 h, without a calendar\n"));
+}
+
 TEST_CASE("ukemi import: a pipe that somebody writes to is read, another one is refused", "[cli]") {
     const ScratchFolder scratch;
     make_pipe(scratch.path() / "pipe");

@@ -118,6 +118,15 @@ TEST_CASE("learning scenario: policies may turn what the scenario models, and no
     CHECK_THAT(
         complaint_of([&] { scenarios::parse_policies("constant_batch:x", scenario, "test"); }),
         Catch::Contains("batch"));
+    // Lists of numbers hold what elsewhere ends a policy.
+    const auto drops = scenarios::parse_policies(
+        "scaled_rate:drop_at_epochs=[3,6]:times=2,scaled_rate:drop_at_epochs=[]", scenario, "test");
+    REQUIRE(drops.size() == 2);
+    CHECK(drops[0].label() == "scaled_rate:drop_at_epochs=[3,6]:times=2");
+    CHECK(drops[1].items.at(0).parameters == R"({"drop_at_epochs":[]})");
+    CHECK_THAT(
+        complaint_of([&] { scenarios::parse_policies("greedy:safety_net=[]", scenario, "test"); }),
+        Catch::Contains("safety_net"));
 }
 
 TEST_CASE("learning scenario: in batch_schedules goodput beats the batches that never change",

@@ -29,6 +29,8 @@ TEST_CASE("plain form: availability with a comment", "[traces][plain]") {
     CHECK(trace.series[0].instance_type == "p3.2xlarge");
     CHECK(trace.series[0].start == "2023-08-27");
     CHECK_FALSE(trace.series[0].price);
+    CHECK(read("# start=2023-08-27(day only) gap=300\nt_s,instances\n0,3\n").series[0].start ==
+          "2023-08-27");
     // The row at 70 repeats a zero: merged.
     CHECK(trace.series[0].availability == counts({{0, 3}, {60, 0}, {90.5, 2}}, 120));
 }

@@ -44,7 +44,8 @@ Comment read_comment(CsvScanner& csv) {
         const std::string_view value = word.substr(equals + 1);
         if (key == "zone") comment.zone = value;
         if (key == "type") comment.instance_type = value;
-        if (key == "start") comment.start = value;
+        // "2023-08-27(day only)" in public collections: the rest is a remark.
+        if (key == "start") comment.start = value.substr(0, value.find('('));
         if (key != "duration_s") continue;
         const auto length = parse_decimal(value, 9, DecimalGrammar::relaxed);
         if (!length || *length < 0 || *length > trace_length_max.raw()) {
