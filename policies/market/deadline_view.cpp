@@ -37,7 +37,16 @@ double pace_of(const PolicyView& view, const Plan& plan, Duration work_total) {
     return work_total / view.predictor.work_time(view.seen.samples_total, plan, workers);
 }
 
-DeadlineView view_under(const PolicyView& view, const Plan& plan) {
+bool trains_or_saves(const Observation& seen) {
+    return seen.phase == JobPhase::running || seen.phase == JobPhase::checkpointing;
+}
+
+// As many on-demand machines as ever train, and no others: one of them has what is not saved.
+bool on_demand_alone(const Observation& seen, const Plan& plan) {
+    return seen.spot_held == 0 && seen.on_demand_held >= plan.workers_max && trains_or_saves(seen);
+}
+
+DeadlineView view_under(const PolicyView& view, const Plan& plan, bool on_demand_has_model) {
     const Observation& seen = view.seen;
     const auto work = [&](std::int64_t samples) {
         return view.predictor.work_time(samples, plan, plan.workers_max);
@@ -85,11 +94,13 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan) {
     const auto announced = static_cast<std::int32_t>(seen.notices.size());
     result.leaving = result.held == Market::spot && seen.spot_held - announced < seen.workers_min;
     result.full_speed = seen.workers >= plan.workers_max;
-    // On-demand is not taken away, and the world saves before a planned change back to spot.
-    if (result.held == Market::on_demand && seen.workers >= plan.workers_max) {
-        result.work_at_risk = result.work_left;
-    }
+    // On-demand is not taken away, and the world saves before a planned change back to spot; until
+    // that is done the machine stays. What the save takes is in the overhead.
+    const bool on_demand_trains = result.held == Market::on_demand && result.full_speed;
+    if (on_demand_trains || on_demand_has_model) result.work_at_risk = result.work_left;
     result.loses_work = view.predictor.loses_work();
+    result.leaves_on_demand =
+        result.loses_work && on_demand_has_model && result.held == Market::spot;
     result.in_transition = seen.transition_remaining > Duration{};
     return result;
 }
@@ -110,14 +121,24 @@ std::int32_t spot_within_reach(const PolicyView& view) {
     return capacity;
 }
 
-DeadlineView deadline_view(const PolicyView& view) { return view_under(view, view.plan); }
+DeadlineView deadline_view(const PolicyView& view) {
+    return view_under(view, view.plan, on_demand_alone(view.seen, view.plan));
+}
 
 DeadlineView DeadlineWatch::look(const PolicyView& view) {
+    const Observation& seen = view.seen;
+    // Spot that came beside a whole group on on-demand is no member of it before on-demand has
+    // gone.
+    const bool still = on_demand_has_model_ && seen.on_demand_held >= view.plan.workers_max &&
+                       trains_or_saves(seen);
+    on_demand_has_model_ = still || on_demand_alone(seen, view.plan);
     least_interval_ = std::min(least_interval_, view.plan.checkpoint_interval);
-    if (least_interval_ == view.plan.checkpoint_interval) return view_under(view, view.plan);
+    if (least_interval_ == view.plan.checkpoint_interval) {
+        return view_under(view, view.plan, on_demand_has_model_);
+    }
     Plan plan = view.plan;
     plan.checkpoint_interval = least_interval_;
-    return view_under(view, plan);
+    return view_under(view, plan, on_demand_has_model_);
 }
 
 std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {

@@ -20,14 +20,16 @@ struct DeadlineView {
     Duration remaining;     // R(t), negative once it is too late
     Duration work_total;    // C(0), at the size that on-demand can always give: the job's largest
     Duration work_left;     // C(t)
-    Duration work_at_risk;  // work left if every instance were lost now; C(t) for a lossless job
+    Duration work_at_risk;  // work left if all that may be taken were lost now; C(t) if lossless
     Duration overhead;      // d: transition, with restore and the checkpoint that precedes it
     Duration tick;          // zero: asked by events
     bool spot_available = false;  // enough for the job to train at all
     // As much of it as keeps to the line from start to deadline, or as the job can use.
     bool spot_keeps_pace = false;
     double pace = 0;             // at which the group trains now; 1: that of the job's largest
-    Market held = Market::none;  // what it has enough of now
+    Market held = Market::none;  // what it has enough of now; spot if it has enough of both
+    // Spot is there, and on-demand trains or saves until nothing can be lost any more.
+    bool leaves_on_demand = false;
     bool in_transition = false;
     bool full_speed = false;  // as many workers train as ever will
     bool leaving = false;     // too few are held that nobody has announced to be lost
@@ -44,18 +46,21 @@ struct DeadlineView {
     std::optional<Duration> meets_line_in(Duration ahead) const;
 };
 
-// With the saving that the Plan does now.
+// With the saving that the Plan does now. Where enough of both markets is held, the model counts as
+// being on spot.
 DeadlineView deadline_view(const PolicyView& view);
 
 // The same over time, with the most saving that any Plan so far did. A checkpoint policy may save
 // less on on-demand than on spot; if that lengthened the slack, a policy that just fell back to
-// on-demand would at once see reason to leave it again, for ever.
+// on-demand would at once see reason to leave it again, for ever. It also knows who trained last:
+// while a job goes from on-demand to spot, both are held until on-demand has saved.
 class DeadlineWatch {
 public:
     DeadlineView look(const PolicyView& view);
 
 private:
     Duration least_interval_ = never_checkpoint;
+    bool on_demand_has_model_ = false;
 };
 
 // The last line of defence: from when on the job must not depend on spot any more.

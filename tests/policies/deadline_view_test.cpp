@@ -258,3 +258,63 @@ TEST_CASE("safety net: unsaved work eats the slack of a running job", "[safety_n
     job.hold(Market::on_demand);
     CHECK_FALSE(safety_net_due(view_of(job)).has_value());
 }
+
+TEST_CASE("safety net: what on-demand has not saved is safe until it has, also beside spot",
+          "[safety_net]") {
+    // Four hours are done and none is saved: 48 of 48 h at risk, 44 h left, 45 h to the deadline.
+    Situation job;
+    job.profile.lossless = false;
+    job.profile.checkpoint = minutes(3);
+    job.at(hours(7), hours(4));
+    job.seen.samples_safe = 0;
+    const auto predictor = make_profile_predictor(job.profile);
+    const PolicyView view{job.seen, job.plan, *predictor, nullptr, job.random};
+    DeadlineWatch watch;
+    job.hold(Market::on_demand);
+    job.seen.phase = JobPhase::running;
+    CHECK(watch.look(view).work_at_risk == hours(44));
+    // Spot is ready before the step ends, and while on-demand saves.
+    job.seen.spot_held = 1;
+    CHECK(watch.look(view).work_at_risk == hours(44));
+    job.seen.phase = JobPhase::checkpointing;
+    job.seen.workers = 0;
+    DeadlineView now = watch.look(view);
+    CHECK(now.held == Market::spot);
+    CHECK(now.leaves_on_demand);
+    CHECK(now.work_at_risk == hours(44));
+    CHECK_FALSE(safety_net(SafetyNet::strong, now).has_value());
+    // It is asked again before the slack is used up: the save takes its time.
+    CHECK(safety_net_due(now) == hours(1) - minutes(6) - minutes(3));
+    job.seen.now = job.seen.now + *safety_net_due(now);
+    CHECK(safety_net(SafetyNet::strong, watch.look(view)) == Market::on_demand);
+    // A save of on-demand alone needs no past; beside spot without one, spot may have the model.
+    CHECK(view_of(job).work_at_risk == hours(48));
+    CHECK_FALSE(view_of(job).leaves_on_demand);
+    job.seen.spot_held = 0;
+    CHECK(view_of(job).work_at_risk == hours(44));
+}
+
+TEST_CASE("safety net: what spot has not saved is at risk while on-demand comes", "[safety_net]") {
+    Situation job;
+    job.profile.lossless = false;
+    job.at(hours(7), hours(4)).hold(Market::spot);
+    job.seen.samples_safe = 0;
+    const auto predictor = make_profile_predictor(job.profile);
+    const PolicyView view{job.seen, job.plan, *predictor, nullptr, job.random};
+    DeadlineWatch watch;
+    for (const JobPhase phase : {JobPhase::running, JobPhase::checkpointing}) {
+        job.seen.phase = phase;
+        CHECK(watch.look(view).work_at_risk == hours(48));
+        job.seen.on_demand_held = 1;
+        CHECK(watch.look(view).work_at_risk == hours(48));
+    }
+    // Nor does it help that on-demand had the model before a change of the group.
+    job.hold(Market::on_demand);
+    job.seen.phase = JobPhase::running;
+    CHECK(watch.look(view).work_at_risk == hours(44));
+    job.seen.spot_held = 1;
+    job.seen.phase = JobPhase::transition;
+    CHECK_FALSE(watch.look(view).leaves_on_demand);
+    job.seen.phase = JobPhase::running;
+    CHECK_FALSE(watch.look(view).leaves_on_demand);
+}
