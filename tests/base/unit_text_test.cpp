@@ -106,6 +106,8 @@ TEST_CASE("prices: are read and written exactly", "[unit_text]") {
     CHECK(parse_price("0.000000001 USD/h", "--bid") == Price::of(1));
     CHECK(format_price(Price::of(3'060'000'000)) == "3.06 USD/h");
     CHECK(format_price(Price::of(1)) == "0.000000001 USD/h");
+    CHECK(format_dollars(Dollars::of(20'000'000'000)) == "20.00");
+    CHECK(format_dollars(Dollars::of(-500'000)) == "-0.0005");
     CHECK(format_price(dollars_per_hour(3)) == "3 USD/h");
     CHECK(format_price(Price{}) == "0 USD/h");
     CHECK(format_price(Price::of(-5)) == "-0.000000005 USD/h");
