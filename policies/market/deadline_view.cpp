@@ -71,10 +71,12 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan, bool on_demand
     // A loss tears the step in progress, and with a clock may wait for a tick to be noticed. Work
     // without steps (one a nanosecond) that is never lost is as in the published rule where all
     // changes of capacity fall on ticks, as they do there.
-    // What a loss left of the group may be in the midst of a longer step.
+    // What a loss left of the group may be in the midst of a longer step. Machines are asked for at
+    // the end of a step, and have their turn at the end of another one: what is done meanwhile may
+    // be lost with what was not saved before.
     const Duration step = std::max(work(1), view.predictor.work_time(1, plan, seen.workers_min));
     const bool has_steps = step > nanoseconds(1);
-    if (has_steps) result.overhead += step;
+    if (has_steps) result.overhead += (view.predictor.loses_work() ? 2 : 1) * step;
     if (has_steps || view.predictor.loses_work() || seen.losses_between_ticks) {
         result.overhead += seen.decision_interval;
     }

@@ -69,6 +69,10 @@ TEST_CASE("deadline view: a loss tears a step, and a clock may see it a tick lat
     CHECK_FALSE(safety_net(SafetyNet::strong, view_of(job)).has_value());
     job.at(hours(4) - minutes(10));
     CHECK(safety_net(SafetyNet::strong, view_of(job)) == Market::on_demand);
+    // Machines are asked for at the end of a step, and begin at that of another one.
+    job.profile.lossless = false;
+    job.profile.checkpoint = minutes(3);
+    CHECK(view_of(job).overhead == minutes(6) + 2 * minutes(4) + minutes(3));
 }
 
 TEST_CASE("deadline view: what a loss leaves of a group may be in the midst of a longer step",
