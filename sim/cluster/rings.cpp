@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "base/input_error.hpp"
@@ -319,23 +321,32 @@ std::vector<WayOut> ways_out(const Topology& topology, std::span<const DeviceId>
     std::vector<WayOut> ways(each);
     if (workers.size() <= each) return ways;
     Routes routes(topology);
-    const auto is_narrow = [&](DeviceId from, DeviceId to) {
-        double inside = BytesPerSecond::max().raw();
-        for (const LinkId id : routes.route(from, to)) {
-            const Link& link = topology.link(id);
-            if (link.kind == LinkKind::network) return inside < link.bandwidth.raw();
-            inside = std::min(inside, link.bandwidth.raw());
-        }
-        return false;
+    struct Nic {
+        DeviceId id{};
+        double rate = 0;
     };
-    std::vector<DeviceId> known;
+    std::vector<Nic> known;
+    std::map<LinkId, std::set<std::size_t>> reached;  // NICs, by the link between sockets
+    std::vector<std::vector<LinkId>> crossed(each);   // such links, by place
     for (std::size_t place = 0; place < each; ++place) {
-        const auto nic = nic_towards(topology, routes, workers[place], workers[each + place]);
-        if (!nic) continue;
-        const auto found = std::ranges::find(known, *nic);
-        ways[place] = {static_cast<std::size_t>(found - known.begin()),
-                       is_narrow(workers[place], workers[each + place])};
-        if (found == known.end()) known.push_back(*nic);
+        for (const LinkId id : routes.route(workers[place], workers[each + place])) {
+            const Link& link = topology.link(id);
+            if (link.kind == LinkKind::socket) crossed[place].push_back(id);
+            if (link.kind != LinkKind::network) continue;
+            const auto found = std::ranges::find(known, link.from, &Nic::id);
+            ways[place].nic = static_cast<std::size_t>(found - known.begin());
+            if (found == known.end()) known.push_back({link.from, link.bandwidth.raw()});
+            for (const LinkId socket : crossed[place]) reached[socket].insert(ways[place].nic);
+            break;
+        }
+    }
+    const auto is_narrow = [&](LinkId socket) {
+        double rates = 0;
+        for (const std::size_t nic : reached[socket]) rates += known[nic].rate;
+        return topology.link(socket).bandwidth.raw() < rates;
+    };
+    for (std::size_t place = 0; place < each; ++place) {
+        ways[place].is_narrow = std::ranges::any_of(crossed[place], is_narrow);
     }
     return ways;
 }

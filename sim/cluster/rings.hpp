@@ -47,8 +47,9 @@ std::vector<std::vector<std::size_t>> ring_places(const RingPlan& plan,
 
 // By what a GPU sends to another machine.
 struct WayOut {
-    std::size_t nic = 0;     // its number among those that are used
-    bool is_narrow = false;  // less fits through what lies between the GPU and it than through it
+    std::size_t nic = 0;  // its number among those that are used
+    // It crosses sockets by a link that carries less than all NICs that are reached over it.
+    bool is_narrow = false;
 };
 // By place among the GPUs of the first machine, towards the next one. All alike where `workers`, so
 // many on each machine, are on one.

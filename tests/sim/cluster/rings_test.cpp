@@ -7,11 +7,13 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "base/rng.hpp"
 #include "sim/cluster/fabric.hpp"
+#include "sim/cluster/smi_topology.hpp"
 #include "tests/recorded.hpp"
 
 namespace ukemi {
@@ -225,6 +227,37 @@ TEST_CASE("rings: through one NIC they leave by GPUs that the sockets do not hol
         CHECK_FALSE(ways[static_cast<std::size_t>(order.front())].is_narrow);
         CHECK_FALSE(ways[static_cast<std::size_t>(order[7])].is_narrow);
     }
+}
+
+TEST_CASE("rings: NICs of one socket that together are wider than the way there", "[rings]") {
+    // Four GPUs, two at each socket, and a NIC beside each of the first two.
+    constexpr std::string_view matrix =
+        "\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tNIC1\tCPU Affinity\n"
+        "GPU0\tX\tNV18\tNV18\tNV18\tPIX\tNODE\t0-15\n"
+        "GPU1\tNV18\tX\tNV18\tNV18\tNODE\tPIX\t0-15\n"
+        "GPU2\tNV18\tNV18\tX\tNV18\tSYS\tSYS\t16-31\n"
+        "GPU3\tNV18\tNV18\tNV18\tX\tSYS\tSYS\t16-31\n"
+        "NIC0\tPIX\tNODE\tSYS\tSYS\tX\tNODE\n"
+        "NIC1\tNODE\tPIX\tSYS\tSYS\tNODE\tX\n";
+    sim::SmiOptions options;
+    options.gpu = &sim::gpu_named("h100_sxm5_80gb", "test");
+    const auto inside = std::make_shared<const sim::Topology>(
+        sim::parse_smi_topology(matrix, "matrix.txt", options));
+    const auto narrow = [&](double gigabits) {
+        sim::ClusterSpec spec;
+        spec.zones = {{"matrix.txt", 2, {}, inside}};
+        spec.zones.front().links = sim::NicLinks{{}, gigabits_per_second(gigabits), {}};
+        const sim::Topology topology = sim::build_cluster(spec);
+        std::vector<bool> ways;
+        for (const sim::WayOut& way : sim::ways_out(topology, topology.workers(), 4)) {
+            ways.push_back(way.is_narrow);
+        }
+        return ways;
+    };
+    // 38.4 GB/s between the sockets: one of 25 GB/s would pass, two do not.
+    CHECK(narrow(100) == std::vector{false, false, false, false});
+    CHECK(narrow(200) == std::vector{false, false, true, true});
+    CHECK(narrow(800) == std::vector{false, false, true, true});  // wider than their slots
 }
 
 TEST_CASE("rings: predicted bandwidths of V100 and A100 machines beside recorded ones",
