@@ -108,6 +108,8 @@ struct Observation {
     Duration decision_interval;  // how often policies are asked by the clock; zero: on events only
     bool losses_between_ticks = false;  // some may wait for the clock to be noticed
     Instant deadline = Instant::never();
+    // What a live run's pieces before this one took: `now` and the deadline count from its start.
+    Duration earlier;
 
     // Accounting, by the Controller. Samples count what is in the model now.
     std::int64_t samples_done = 0;

@@ -86,6 +86,7 @@ inline constexpr std::tuple json_table<policies::Observation>{
                    ReadRange::not_negative),
     unless_default("losses_between_ticks", &policies::Observation::losses_between_ticks),
     unless_default("deadline_ns", &policies::Observation::deadline),
+    unless_default("earlier_ns", &policies::Observation::earlier, ReadRange::not_negative),
     unless_default("steps_done", &policies::Observation::steps_done, ReadRange::not_negative),
     unless_default("epoch", &policies::Observation::epoch, ReadRange::not_negative),
     unless_default("transition_phase", &policies::Observation::transition_phase),

@@ -39,6 +39,7 @@ Duration LiveTrainer::transition_remaining(Instant now) const {
 
 void LiveTrainer::observe(policies::Observation& seen) const {
     seen.spent += setup_.earlier_cost;
+    seen.earlier = setup_.earlier_time;
     seen.loss = last_report_.loss;
     seen.gradient.squared_norm = last_report_.squared_norm;
     seen.gradient.covariance_trace = last_report_.covariance_trace;

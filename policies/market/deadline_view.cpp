@@ -52,8 +52,9 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan, bool on_demand
         return view.predictor.work_time(samples, plan, plan.workers_max);
     };
     DeadlineView result;
-    result.elapsed = seen.now.since_start();
+    result.elapsed = seen.earlier + seen.now.since_start();
     result.limit = seen.deadline.since_start();
+    if (seen.deadline < Instant::never()) result.limit = seen.earlier + result.limit;
     result.remaining = seen.deadline - seen.now;
     result.work_total = work(seen.samples_total);
     result.work_left = work(std::max<std::int64_t>(0, seen.samples_total - seen.samples_done));

@@ -82,7 +82,7 @@ private:
             return scaling_efficiency(smaller, larger) > settings_.threshold;
         }
         if (!utility_) fix_utility(seen, smaller);
-        const JobAhead job{seen.now.since_start(), samples_left(seen),
+        const JobAhead job{seen.earlier + seen.now.since_start(), samples_left(seen),
                            to_dollars_per_hour(settings_.worker_price)};
         return utility_passes(smaller, larger, *utility_, job);
     }
@@ -98,7 +98,8 @@ private:
         }
         const double left = static_cast<double>(samples_left(seen)) / first.samples_per_second;
         const double longest = to_seconds(days(36'500));
-        const double total = std::min(to_seconds(seen.now.since_start()) + left, longest);
+        const double total =
+            std::min(to_seconds(seen.earlier + seen.now.since_start()) + left, longest);
         utility_ = UtilityOfTime::steps(settings_.utility, seconds(total));
     }
 

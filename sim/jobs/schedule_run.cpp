@@ -135,6 +135,9 @@ bool ScheduleRun::gives_up() const {
 // was kept, or had to make way before they had started; and what they do now was done before.
 bool ScheduleRun::get_nowhere() const {
     if (now_ - got_on_last_ <= patience_ || !controlled_.empty()) return false;
+    // Machines that nobody takes any more, from jobs that none makes give way, end them one day.
+    const bool nothing_changes = !moves_ || machines_.next_change() == Instant::never();
+    if (nothing_changes && !has_rounds()) return false;
     return std::ranges::none_of(running_, [&](JobId job) {
         return live_.is_live(job) && live_[job].held.share.parts > 0 &&
                live_[job].work->reached(now_) > live_[job].most_reached;

@@ -36,6 +36,23 @@ TEST_CASE("deadline view: its terms are those of the paper", "[deadline_view]") 
     CHECK_FALSE(view.in_transition);
 }
 
+TEST_CASE("deadline view: a run that goes on is on the line of the whole run", "[deadline_view]") {
+    Situation job;
+    job.at(hours(10), hours(8));
+    const DeadlineView whole = view_of(job);
+    // Its second piece began after seven hours.
+    job.seen.earlier = hours(7);
+    job.seen.now = job.seen.now - hours(7);
+    job.seen.deadline = job.seen.deadline - hours(7);
+    const DeadlineView piece = view_of(job);
+    CHECK(piece.elapsed == whole.elapsed);
+    CHECK(piece.limit == whole.limit);
+    CHECK(piece.remaining == whole.remaining);
+    CHECK(piece.meets_line_in(Duration{}) == whole.meets_line_in(Duration{}));
+    job.seen.deadline = Instant::never();
+    CHECK(view_of(job).limit == Instant::never().since_start());
+}
+
 TEST_CASE("deadline view: a job that can lose work counts from its checkpoint, and pays for it",
           "[deadline_view]") {
     Situation job;

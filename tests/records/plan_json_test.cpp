@@ -74,6 +74,7 @@ Observation random_observation(RandomStream& random) {
     seen.decision_interval = time(random);
     seen.losses_between_ticks = random.chance(0.5);
     seen.deadline = random.chance(0.5) ? Instant::never() : Instant::at(time(random));
+    seen.earlier = time(random);
     seen.samples_done = whole(random);
     seen.samples_total = whole(random);
     seen.steps_done = whole(random);
