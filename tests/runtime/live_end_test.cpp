@@ -180,6 +180,9 @@ TEST_CASE("live run: a damaged checkpoint is left for the whole one before it", 
     WaitingWall clock(options);
     std::size_t before = 0;
     std::int64_t saved = 0;
+    // Whatever a start takes, two saves come before the loss, one every 20 s.
+    clock.wait_at(Instant::at(whole_seconds(4)),
+                  [](const runtime::LiveRecord& record) { return !record.steps.empty(); });
     clock.wait_at(Instant::at(whole_seconds(49)), [&](const runtime::LiveRecord& record) {
         if (record.saved_samples.size() < 2) return false;
         for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
