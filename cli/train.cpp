@@ -1,5 +1,6 @@
 // train.cpp — `ukemi train`: the scenario's job with real workers, and its prediction beforehand.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -253,7 +254,8 @@ fs::path results_folder(const TrainOptions& options, const analysis::ReplayInput
 struct Resumed {
     fs::path checkpoint;  // empty: none, or that of a coordinator's workers
     std::optional<runtime::RunAccount> before;
-    bool has_journal = false;  // which says what was before
+    std::string why_none = "no account.json beside it";  // where nothing is known of before
+    bool has_journal = false;                            // which says what was before
     bool finished = false;     // there is nothing left to train
     std::string remark;        // on newer checkpoints that are damaged
 };
@@ -291,6 +293,13 @@ Resumed resumed_run(const TrainOptions& options, const scenarios::Scenario& scen
     resumed.before = account_of(resumed.checkpoint, job, left, options.resume);
     if (resumed.checkpoint.empty() || left) return resumed;
     const kernels::Checkpoint saved = kernels::read_checkpoint(resumed.checkpoint);
+    if (resumed.before && !resumed.before->is_of(saved.step)) {
+        resumed.why_none = fmt::format(
+            "the account.json beside it is of a run that has not written it, but checkpoints of {} "
+            "steps",
+            fmt::join(resumed.before->saved_steps, ", "));
+        resumed.before.reset();
+    }
     resumed.finished = saved.job == job && saved.position >= scenario.job.samples_total;
     if (resumed.finished) {
         say_on_the_way(
@@ -308,10 +317,10 @@ void say_what_was_before(const Resumed& resumed) {
     if (!resumed.remark.empty()) say_on_the_way(resumed.remark + "\n");
     if (!resumed.before) {
         say_on_the_way(
-            fmt::format("{}: nothing is known of the time and the money before it (no account.json "
-                        "beside it): clock, deadline, market, budget and bill begin anew, and what "
-                        "the results say of time and money is of this piece of the run\n",
-                        file));
+            fmt::format("{}: nothing is known of the time and the money before it ({}): clock, "
+                        "deadline, market, budget and bill begin anew, and what the results say of "
+                        "time and money is of this piece of the run\n",
+                        file, resumed.why_none));
         return;
     }
     const records::RunResult& before = resumed.before->totals;

@@ -54,6 +54,7 @@ void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
     record_->last_checkpoint = event.file;
     record_->last_saved_step = event.step;
     record_->saved_samples.push_back(event.position);
+    record_->saved_steps.push_back(event.step);
     checkpoint_time_ = std::max(checkpoint_time_, clock_.scaled(event.time));
     if (group_ != Group::saving) {  // called off meanwhile, and written all the same
         progress_.written({event.position, event.step});

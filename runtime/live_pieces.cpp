@@ -8,6 +8,7 @@
 
 #include "base/input_error.hpp"
 #include "base/unit_text.hpp"
+#include "runtime/saved_checkpoints.hpp"
 #include "scenarios/experiment/starts.hpp"
 
 namespace ukemi::runtime {
@@ -56,6 +57,37 @@ void make_whole(const RunAccount& before, const sim::JobSpec& job, LiveRun& live
     for (auto& [hosts, link] : record.links) link.at = link.at + passed;
 }
 
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path whole_name(const fs::path& folder) {
+    return fs::absolute(folder / ".").lexically_normal();  // an empty one is this one
+}
+
+// Of the checkpoints in this folder, those that the run has written, in all its pieces.
+std::vector<std::int64_t> own_steps(const LiveOptions& options, const LiveRecord& record,
+                                    const fs::path& folder) {
+    std::vector<std::int64_t> own = record.saved_steps;
+    const bool same =
+        record.resumed && whole_name(record.resumed->folder) == whole_name(folder);
+    if (same && options.before) {
+        own.insert(own.end(), options.before->saved_steps.begin(),
+                   options.before->saved_steps.end());
+    }
+    const std::vector<std::int64_t> there = steps_saved_in(folder);
+    std::erase_if(own, [&](std::int64_t steps) {
+        return std::ranges::find(there, steps) == there.end();
+    });
+    if (same) own.push_back(record.resumed->steps);  // whatever its name
+    std::ranges::sort(own);
+    const auto again = std::ranges::unique(own);
+    own.erase(again.begin(), again.end());
+    return own;
+}
+
+}  // namespace
+
 void keep_account(const LiveOptions& options, std::uint64_t job, records::RunResult so_far,
                   LiveRecord& record) {
     if (!options.keeps_account || record.last_checkpoint.empty() || record.replaced) return;
@@ -67,7 +99,9 @@ void keep_account(const LiveOptions& options, std::uint64_t job, records::RunRes
     }
     account.totals = std::move(so_far);
     try {
-        write_account(record.last_checkpoint.parent_path(), account);
+        const fs::path folder = record.last_checkpoint.parent_path();
+        account.saved_steps = own_steps(options, record, folder);
+        write_account(folder, account);
     } catch (const std::system_error& error) {
         record.incidents.push_back(
             fmt::format("its time and money are not written down for who goes on from its last "

@@ -215,6 +215,7 @@ void note_resumed(const LiveSetup& live, const LiveOptions& options, LiveRecord&
     if (live.resume_from.empty()) return;
     LiveRecord::Resumed& resumed = record.resumed.emplace();
     resumed.from = live.resume_from.filename().string();
+    resumed.folder = live.resume_from.parent_path();
     resumed.steps = live.resume_steps;
     resumed.samples = live.resume_samples;
     if (options.before) resumed.pieces = options.before->pieces;

@@ -57,6 +57,7 @@ struct LiveRecord {
     std::vector<std::chrono::nanoseconds> spawns;
     std::vector<std::chrono::nanoseconds> checkpoint_times;
     std::vector<std::int64_t> saved_samples;  // what each checkpoint holds
+    std::vector<std::int64_t> saved_steps;
     std::vector<std::string> incidents;       // deaths and failed saves, a sentence each
     std::vector<std::string> agents;          // who joined, left and goes, and how many train then
     struct Takeover {                         // by a coordinator whose predecessor was gone
@@ -82,6 +83,7 @@ struct LiveRecord {
     std::string stopped;               // why the run was ended from outside the World; mostly empty
     struct Resumed {                   // it goes on from a checkpoint
         std::string from;              // its file
+        std::filesystem::path folder;  // where that is
         std::int64_t steps = 0;        // that were done before, and are not in `steps`
         std::int64_t samples = 0;
         std::int64_t pieces = 0;  // before this one, that time and money are known of; 0: of none

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/config_reader.hpp"
@@ -16,6 +17,7 @@ using records::RunResult;
 
 constexpr const char* account_name = "account.json";
 constexpr std::int64_t integer_max = std::int64_t{1} << 58;  // sums of them fit
+constexpr double steps_max = 1e15;                           // whole as a double
 
 struct CountedName {
     const char* name;
@@ -46,12 +48,17 @@ records::MarketTotals market_of(ConfigReader reader) {
 
 }  // namespace
 
+bool RunAccount::is_of(std::int64_t step) const {
+    return std::ranges::find(saved_steps, step) != saved_steps.end();
+}
+
 std::string account_json(const RunAccount& account) {
     const RunResult& totals = account.totals;
     nlohmann::ordered_json document;
     document["kind"] = "ukemi run account";
     document["job"] = fmt::format("{:016x}", account.job);
     document["pieces"] = account.pieces;
+    document["saved_steps"] = account.saved_steps;
     document["duration_ns"] = totals.duration.raw();
     document["worker_time_ns"] = totals.worker_time.raw();
     document["egress_nano_usd"] = totals.egress.raw();
@@ -76,6 +83,9 @@ RunAccount account_from_text(std::string_view text, const fs::path& file) {
     }
     account.job = std::stoull(job, nullptr, 16);
     account.pieces = reader.integer("pieces", 1, integer_max);
+    for (const double steps : reader.numbers("saved_steps", 0, steps_max)) {
+        account.saved_steps.push_back(static_cast<std::int64_t>(steps));
+    }
     RunResult& totals = account.totals;
     totals.duration = Duration::of(positive(reader, "duration_ns"));
     totals.worker_time = Duration::of(positive(reader, "worker_time_ns"));

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "records/run_result.hpp"
 
@@ -19,6 +20,10 @@ namespace ukemi::runtime {
 struct RunAccount {
     std::uint64_t job = 0;    // job_identity of what was trained
     std::int64_t pieces = 1;  // that the run had until then
+    // Which checkpoints of its folder are the run's own: how many steps each holds, the fewest
+    // first. Others of the same job may lie beside them, that an earlier run has left.
+    std::vector<std::int64_t> saved_steps;
+    bool is_of(std::int64_t step) const;  // the run's own checkpoint of so many steps
     // Of all pieces: time, held time and dollars, by cause and by market, and what was counted.
     // What it does not hold is as in a new RunResult.
     records::RunResult totals;

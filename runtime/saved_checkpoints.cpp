@@ -54,6 +54,14 @@ std::string WholeCheckpoint::remark() const {
     return text;
 }
 
+std::vector<std::int64_t> steps_saved_in(const fs::path& folder) {
+    std::vector<std::int64_t> all;
+    for (const fs::path& file : newest_first(folder)) {
+        if (const auto steps = step_in_name(file)) all.push_back(*steps);
+    }
+    return all;
+}
+
 std::optional<WholeCheckpoint> newest_whole_checkpoint(const fs::path& folder) {
     const std::vector<fs::path> files = newest_first(folder);
     if (files.empty()) return std::nullopt;

@@ -25,4 +25,7 @@ struct WholeCheckpoint {
 // without any; InputError, of the newest, if none is whole.
 std::optional<WholeCheckpoint> newest_whole_checkpoint(const std::filesystem::path& folder);
 
+// How many steps the checkpoints of a folder hold, by their names; none of what is named otherwise.
+std::vector<std::int64_t> steps_saved_in(const std::filesystem::path& folder);
+
 }  // namespace ukemi::runtime

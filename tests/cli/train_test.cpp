@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tests/cli/child.hpp"
 
@@ -166,6 +167,38 @@ TEST_CASE("ukemi train: what it goes on from is whole, and its clock and bill go
     const Ran none = run_ukemi(folder.path(), resume);
     CHECK(none.code == 2);
     CHECK_THAT(none.err, Catch::Contains("no checkpoint in it is whole; the newest: "));
+}
+
+TEST_CASE("ukemi train: a checkpoint that another run has left has no account here",
+          "[cli][live]") {
+    const ScratchFolder folder;
+    const fs::path left = folder.path() / "out-checkpoints";
+    write_file(folder.path() / "s.json", scenario_text(endless));
+    // Saves until the newest checkpoint has many times the steps that a first one has.
+    std::optional<std::int64_t> first;
+    run_ukemi_until(folder.path(), train({}), SIGKILL, [&] {
+        const auto saved = checkpoints_in(left);
+        if (!saved.empty() && !first) first = steps_in(saved.front());
+        return first && !saved.empty() && steps_in(saved.front()) > 10 * *first + 1000;
+    });
+    const auto old = checkpoints_in(left);
+    REQUIRE_FALSE(old.empty());
+    run_ukemi_until(folder.path(), train({"--force"}), SIGKILL, [&] {
+        const auto now = checkpoints_in(left);
+        return !now.empty() && now.front() < old.front();
+    });
+    REQUIRE(checkpoints_in(left).front() < old.front());
+    const std::int64_t steps = steps_in(checkpoints_in(left).back());
+    write_file(folder.path() / "s.json", scenario_text(16 * (steps + 10)));
+    const Ran rest =
+        run_ukemi(folder.path(), {"train", "s.json", "--time-scale", "100", "--resume",
+                                  "out-checkpoints", "--out", "on", "--force"});
+    INFO(rest.err);
+    CHECK(rest.code == 0);
+    CHECK_THAT(rest.err, Catch::Contains("of a run that has not written it") &&
+                             Catch::Contains("bill begin anew"));
+    const json live = json::parse(text_in(only_run(folder.path() / "on") / "live.json"));
+    CHECK(live.at("resumed").at("earlier_s").is_null());
 }
 
 TEST_CASE("ukemi train: cores that are not there and too few workers are refused", "[cli][live]") {

@@ -15,6 +15,7 @@ RunAccount made_account() {
     RunAccount account;
     account.job = 0xfedcba9876543210;
     account.pieces = 2;
+    account.saved_steps = {35795, 62698};
     records::RunResult& totals = account.totals;
     totals.duration = seconds(9);
     totals.worker_time = seconds(12);
@@ -39,6 +40,8 @@ TEST_CASE("a run's account: what is written beside checkpoints is read again", "
     const auto read = account_beside(folder.path() / "checkpoint-1.ukemi", written.job);
     REQUIRE(read);
     CHECK(account_json(*read) == account_json(written));
+    CHECK(read->is_of(62698));
+    CHECK_FALSE(read->is_of(78290));
     CHECK(read->totals.held == seconds(14));
     CHECK(read->totals.cost == nano_dollars(105));
     CHECK_FALSE(account_beside(folder.path() / "checkpoint-1.ukemi", written.job + 1));
