@@ -16,13 +16,20 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view name_begin = "checkpoint-";
 
+// An empty folder, as bare names of files have it, is the present one.
 std::vector<fs::path> newest_first(const fs::path& folder) {
     std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-        const std::string name = entry.path().filename().string();
-        if (name.starts_with(name_begin) && entry.path().extension() == ".ukemi") {
-            files.push_back(entry.path());
+    try {
+        for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
+            const std::string name = entry.path().filename().string();
+            if (name.starts_with(name_begin) && entry.path().extension() == ".ukemi") {
+                files.push_back(folder / entry.path().filename());
+            }
         }
+    } catch (const fs::filesystem_error& error) {
+        throw InputError(folder.empty() ? "." : folder.string(), "",
+                         fmt::format("its checkpoints cannot be listed: {}",
+                                     error.code().message()));
     }
     std::ranges::sort(files, [](const fs::path& left, const fs::path& right) {
         return left.filename().string() > right.filename().string();

@@ -22,7 +22,8 @@ struct WholeCheckpoint {
 };
 
 // Reads them whole, from the newest on, until one is as it was written. Nothing for a folder
-// without any; InputError, of the newest, if none is whole.
+// without any; InputError, of the newest, if none is whole, and for a folder that cannot be listed.
+// An empty path is the present folder: the parent_path() of a bare name.
 std::optional<WholeCheckpoint> newest_whole_checkpoint(const std::filesystem::path& folder);
 
 // How many steps the checkpoints of a folder hold, by their names; none of what is named otherwise.

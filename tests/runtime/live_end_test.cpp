@@ -6,6 +6,7 @@
 
 #include "kernels/checkpoint_file.hpp"
 #include "runtime/live_pieces.hpp"
+#include "runtime/saved_checkpoints.hpp"
 #include "tests/runtime/live_rig.hpp"
 
 namespace ukemi {
@@ -213,6 +214,27 @@ TEST_CASE("live run: a damaged checkpoint is left for the whole one before it", 
     REQUIRE(again != live.record.steps.end());
     CHECK(std::next(again)->samples == saved + 8);
     CHECK(live.run.result.causes.time_of(records::Cause::redone) > Duration{});
+}
+
+TEST_CASE("live run: checkpoints are found beside a bare name, and a folder that is none is named",
+          "[live]") {
+    const ScratchFolder folder;
+    for (const std::int64_t step : {1, 2}) {
+        kernels::Checkpoint saved;
+        saved.step = step;
+        kernels::write_checkpoint(folder.path() / fmt::format("checkpoint-{:012}.ukemi", step),
+                                  saved);
+    }
+    std::filesystem::resize_file(folder.path() / "checkpoint-000000000002.ukemi", 10);
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(folder.path());
+    const std::filesystem::path bare = "checkpoint-000000000002.ukemi";
+    const auto found = runtime::newest_whole_checkpoint(bare.parent_path());
+    std::filesystem::current_path(before);
+    REQUIRE(found);
+    CHECK(found->file == "checkpoint-000000000001.ukemi");
+    CHECK_THAT(complaint_of([&] { runtime::newest_whole_checkpoint(folder.path() / "none"); }),
+               Catch::Contains("none: its checkpoints cannot be listed: No such file"));
 }
 
 TEST_CASE("live run: one that is done has saved its model, once", "[live]") {
