@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include "base/input_error.hpp"
@@ -102,7 +102,8 @@ void keep_account(const LiveOptions& options, std::uint64_t job, records::RunRes
         const fs::path folder = record.last_checkpoint.parent_path();
         account.saved_steps = own_steps(options, record, folder);
         write_account(folder, account);
-    } catch (const std::system_error& error) {
+    } catch (const std::exception& error) {
+        if (std::exchange(record.account_fails, true)) return;  // it has been said
         record.incidents.push_back(
             fmt::format("its time and money are not written down for who goes on from its last "
                         "checkpoint: {}",

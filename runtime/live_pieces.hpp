@@ -19,7 +19,8 @@ void expect_money_left(const LiveOptions& options);
 // The results are the whole run's: what the World has counted is this piece of it.
 void make_whole(const RunAccount& before, const sim::JobSpec& job, LiveRun& live_run);
 
-// Beside the run's last checkpoint, for who goes on from that. A run goes on without.
+// Beside the run's last checkpoint, for who goes on from that. A run goes on without, whatever
+// the reason, and says so once.
 void keep_account(const LiveOptions& options, std::uint64_t job, records::RunResult so_far,
                   LiveRecord& record);
 

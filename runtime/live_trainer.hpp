@@ -92,6 +92,7 @@ struct LiveRecord {
     };
     std::optional<Resumed> resumed;
     bool failed = false;       // and that was: nobody could train
+    bool account_fails = false;  // its time and money could not be written down
     bool replaced = false;     // another coordinator has the run by now
     std::uint64_t digest = 0;  // of the replica at the last change of group or Plan
     std::int64_t torn_steps = 0;

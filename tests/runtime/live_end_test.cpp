@@ -166,6 +166,26 @@ TEST_CASE("live run: in its midst a checkpoint has an account that adds up", "[l
     CHECK(seen->totals.cost < live.run.result.cost);
 }
 
+TEST_CASE("live run: an account that cannot be written is said once, and ends nothing", "[live]") {
+    const ScratchFolder folder;
+    std::filesystem::create_directory(folder.path() / "account.json");
+    const scenarios::Scenario scenario =
+        live_scenario(endless, 2, "", "spot_only+periodic_checkpoint");
+    runtime::LiveOptions options = options_in(folder, 100);
+    options.keeps_account = true;
+    RunUntil end(options, [&](const runtime::LiveRecord& record) {
+        return record.saved_samples.size() >= 2;
+    });
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
+    CHECK_FALSE(live.failure);
+    CHECK(live.interrupted);
+    REQUIRE(live.record.incidents.size() == 1);
+    CHECK_THAT(live.record.incidents[0],
+               Catch::StartsWith("its time and money are not written down") &&
+                   Catch::Contains("account.json"));
+    require_saved(live);
+}
+
 TEST_CASE("live run: a damaged checkpoint is left for the whole one before it", "[live]") {
     const ScratchFolder folder;
     const scenarios::Scenario scenario =
