@@ -15,8 +15,10 @@ namespace ukemi::runtime {
 
 scenarios::Scenario scenario_after(const RunAccount& before, scenarios::Scenario scenario) {
     const Duration passed = before.totals.duration;
+    // One that is over stays a deadline: policies divide by what it gives.
     if (scenario.job.deadline < Instant::never()) {
-        scenario.job.deadline = std::max(scenario.job.deadline - passed, Instant{});
+        scenario.job.deadline =
+            std::max(scenario.job.deadline - passed, Instant{} + nanoseconds(1));
     }
     if (!scenario.give_up_after) return scenario;
     if (*scenario.give_up_after <= passed) {

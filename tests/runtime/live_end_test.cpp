@@ -131,6 +131,22 @@ TEST_CASE("live run: resumed, its clock, deadline and bill go on from its accoun
     CHECK_THAT(complaint_of(refused), Catch::Contains("at /job/give_up_after: the run gives up"));
 }
 
+TEST_CASE("live run: resumed after its deadline, policies still have one", "[live]") {
+    const ScratchFolder folder;
+    const std::string policy = GENERATE("uniform_progress", "greedy", "time_sliced");
+    CAPTURE(policy);
+    scenarios::Scenario scenario =
+        live_scenario(160, 1, "", policy, "40 h", R"(, "deadline": "1 h")");
+    runtime::RunAccount before;
+    before.totals.duration = whole_seconds(2 * 3600);
+    CHECK(runtime::scenario_after(before, scenario).job.deadline > Instant{});
+    runtime::LiveOptions options = options_in(folder, 10);
+    options.before = before;
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
+    CHECK_FALSE(live.run.result.deadline_met);
+    require_finished(live, scenario);  // and its decisions can be replayed
+}
+
 TEST_CASE("live run: resumed, the market goes on from where it was", "[live]") {
     const scenarios::Scenario scenario = endless_scenario();
     scenarios::NamedMarket market = scenarios::calm_market(scenario);
