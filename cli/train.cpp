@@ -170,7 +170,7 @@ void print_summary(const runtime::LiveRun& live, const fs::path& folder) {
     const records::RunResult& result = live.run.result;
     fmt::print("{}", analysis::policy_table(std::span(&result, 1)));
     fmt::print("\nsteps: {} made, {} of the model, torn: {}", live.record.steps.size(),
-               runtime::steps_of_model(live.record), live.record.torn_steps);
+               live.record.steps_of_model, live.record.torn_steps);
     if (result.loss) fmt::print(", last loss: {:.4f}", *result.loss);
     if (result.accuracy) fmt::print(", training accuracy: {:.3f}", *result.accuracy);
     if (result.revocations + result.failures > 0) {

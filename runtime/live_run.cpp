@@ -351,9 +351,11 @@ LiveRun run_piece(const scenarios::Scenario& scenario, const scenarios::NamedMar
     if ((options.agents && !provider) || options.share != nullptr) setup.places = 0;
     if (provider) setup.provider = &*provider;
     LiveTrainer* trainer = nullptr;
+    const policies::Controller* learnt = nullptr;
     setup.make_trainer = [&](policies::Controller& controller, records::Ledger& ledger,
                              sim::RunQueue& queue) {
         if (provider) provider->attach(queue);
+        learnt = &controller;
         auto made =
             std::make_unique<LiveTrainer>(job, live, controller, ledger, queue, live_run.record);
         trainer = made.get();
@@ -371,6 +373,7 @@ LiveRun run_piece(const scenarios::Scenario& scenario, const scenarios::NamedMar
         keep_model(*trainer, live_run.record);
         result = world.broken_off();
     }
+    live_run.record.steps_of_model = learnt->steps_done();
     const bool broke = live_run.failure != nullptr;
     keep_account(options, identity, broke ? world.so_far(records::Cause::wasted) : result,
                  live_run.record);
@@ -417,11 +420,6 @@ void add_rank_times(CsvWriter& csv, const LiveRecord::Step& step) {
 
 }  // namespace
 
-std::int64_t steps_of_model(const LiveRecord& record) {
-    if (!record.steps.empty()) return record.steps.back().step + 1;
-    return record.resumed ? record.resumed->steps : 0;
-}
-
 std::string steps_csv(const LiveRecord& record) {
     CsvWriter csv({"t_s", "step", "workers", "samples", "loss", "accuracy", "squared_norm",
                    "covariance_trace", "noise_scale", "compute_s", "exposed_communication_s",
@@ -467,7 +465,7 @@ std::string live_json(const LiveRecord& record) {
     };
     nlohmann::ordered_json document;
     document["steps_made"] = record.steps.size();
-    document["steps_of_model"] = steps_of_model(record);
+    document["steps_of_model"] = record.steps_of_model;
     document["torn_steps"] = record.torn_steps;
     document["digest_at_last_change"] = fmt::format("{:016x}", record.digest);
     document["spawn_wall_s"] = list(record.spawns);

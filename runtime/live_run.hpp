@@ -81,9 +81,6 @@ void expect_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
 LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,
                  const scenarios::PolicyList& list, std::uint64_t seed, const LiveOptions& options);
 
-// That its last state has been through, also before this piece of the run. A step that a loss made
-// vain is made again, so there may be more in the record.
-std::int64_t steps_of_model(const LiveRecord& record);
 // The steps of a live run, and what was measured in each: steps.csv.
 std::string steps_csv(const LiveRecord& record);
 // Everything else that a live run measured, as JSON: live.json.

@@ -53,6 +53,9 @@ struct LiveRecord {
         std::string exchange;  // what carries gradients, where there is a choice
     };
     std::vector<Step> steps;
+    // That the last state has been through, also before this piece of the run: known at its end. A
+    // step that a loss made vain is made again, or not, so there may be more in `steps`.
+    std::int64_t steps_of_model = 0;
     std::vector<Transition> transitions;
     std::vector<std::chrono::nanoseconds> spawns;
     std::vector<std::chrono::nanoseconds> checkpoint_times;

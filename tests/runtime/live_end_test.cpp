@@ -437,12 +437,15 @@ TEST_CASE("live run: one that cannot go on any more ends, and says so", "[live]"
     options.worker_arguments = {"worker"};
     options.folder = folder.path();
     options.time_scale = 20;
-    const records::RunResult result =
-        runtime::run_live(scenario, market, scenario.policies.front(), scenario.seed, options)
-            .run.result;
+    const runtime::LiveRun live = run_it(scenario, market, options);
+    const records::RunResult& result = live.run.result;
     CHECK_FALSE(result.finished);
     CHECK(result.stuck);
     CHECK(result.revocations == 1);
+    // What was trained went with it: no state is left, and none of its steps.
+    CHECK_FALSE(live.record.steps.empty());
+    CHECK(result.samples_done == 0);
+    CHECK(live.record.steps_of_model == 0);
     CHECK(result.duration < minutes(10));
 }
 
