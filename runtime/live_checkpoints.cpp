@@ -53,6 +53,7 @@ void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
     record_->checkpoint_times.push_back(event.time);
     record_->last_checkpoint = event.file;
     record_->last_saved_step = event.step;
+    record_->last_saved_at = at;
     record_->saved_samples.push_back(event.position);
     record_->saved_steps.push_back(event.step);
     checkpoint_time_ = std::max(checkpoint_time_, clock_.scaled(event.time));

@@ -305,7 +305,8 @@ std::function<void(const LiveRecord&)> progress_of(const LiveOptions& options, s
         [&options, &running, &kept, job, saved = std::size_t{0}](const LiveRecord& record) mutable {
             const std::size_t before = std::exchange(saved, record.saved_samples.size());
             if (before < saved) {
-                keep_account(options, job, running->so_far(records::Cause::checkpoint), kept);
+                const Instant at = record.last_saved_at;  // the World hears of it after this
+                keep_account(options, job, running->so_far(records::Cause::checkpoint, at), kept);
             }
             if (options.on_progress) options.on_progress(record);
         };
@@ -375,7 +376,7 @@ LiveRun run_piece(const scenarios::Scenario& scenario, const scenarios::NamedMar
     }
     live_run.record.steps_of_model = learnt->steps_done();
     const bool broke = live_run.failure != nullptr;
-    keep_account(options, identity, broke ? world.so_far(records::Cause::wasted) : result,
+    keep_account(options, identity, broke ? world.so_far(records::Cause::wasted, {}) : result,
                  live_run.record);
     if (provider) end_provider(*provider, live_run);
     note_outcome(options, *trainer, live_run);

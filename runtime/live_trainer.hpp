@@ -83,6 +83,7 @@ struct LiveRecord {
     std::size_t agents_before = 0;
     std::filesystem::path last_checkpoint;
     std::int64_t last_saved_step = 0;  // it holds all steps before this one
+    Instant last_saved_at;             // when that was heard, if this piece of the run has saved
     std::string stopped;               // why the run was ended from outside the World; mostly empty
     struct Resumed {                   // it goes on from a checkpoint
         std::string from;              // its file

@@ -83,9 +83,10 @@ public:
     // After run() has thrown: what was counted until then. The cost is what the meters show; held
     // time and its causes are of instances that were given back already.
     records::RunResult broken_off();
-    // In the midst of a run: what it would come to if all machines were given back now. What the
-    // group has done since the ledger was last told counts as `cause`.
-    records::RunResult so_far(records::Cause cause) const;
+    // In the midst of a run: what it would come to if all machines were given back at `now`, or at
+    // the World's present moment if that is later. What the group has done since the ledger was
+    // last told counts as `cause`; a checkpoint that the job waits for counts as made.
+    records::RunResult so_far(records::Cause cause, Instant now) const;
     Dollars spent_by(Instant now) const;  // what the meters show
     std::size_t bytes_held() const;       // by what grows: events, instances, leases, the timeline
 

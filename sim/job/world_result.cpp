@@ -43,10 +43,10 @@ void World::count(records::RunResult& result) const {
     result.refused = controller_.refused_count();
 }
 
-records::RunResult World::so_far(records::Cause cause) const {
+records::RunResult World::so_far(records::Cause cause, Instant now) const {
     records::RunResult result;
     records::Ledger ledger = ledger_;
-    const Instant now = std::max(queue_.now(), ledger.members_at());
+    now = std::max({now, queue_.now(), ledger.members_at()});
     ledger.elapse(now, cause);
     result.spot = fleet_.spot_billed();
     result.on_demand = fleet_.on_demand_billed();
@@ -66,6 +66,7 @@ records::RunResult World::so_far(records::Cause cause) const {
     result.egress = egress_;
     result.cost = in_all(ledger.billed(), egress_);
     count(result);
+    if (trainer_->phase() == policies::JobPhase::checkpointing) ++result.checkpoints;
     return result;
 }
 
