@@ -233,6 +233,12 @@ void Crew::hold() {
     for (const InstanceId id : group.members) state.tell(id, Hold{group.epoch, group.hold});
 }
 
+void Crew::forget_checkpoints_after(const std::filesystem::path& file) {
+    std::erase_if(state_->checkpoints, [&](const std::filesystem::path& each) {
+        return each.filename() > file.filename();
+    });
+}
+
 void Crew::save() {
     State& state = *state_;
     INVARIANT(!state.attempt);

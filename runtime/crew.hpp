@@ -210,6 +210,9 @@ public:
     // called again with a later limit: GroupHeld follows when it stands there.
     void run_until(std::int64_t step);
     void hold();  // at the next boundary that all members agree on: GroupHeld follows
+    // Those newer than this one are of no use: they do not count any more among the two that are
+    // kept, and stay where they are.
+    void forget_checkpoints_after(const std::filesystem::path& file);
     void save();  // a held group: rank 0 writes a checkpoint. CheckpointSaved or CheckpointFailed
 
     // Waits until something has happened, at most so long, and reports it in order.

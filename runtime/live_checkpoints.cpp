@@ -31,6 +31,7 @@ bool LiveTrainer::goes_back(const TransitionFailed&, Instant at) {
         const WentBack back{at, whole->file, whole->step, whole->position, whole->remark()};
         write(back);
         relive(back);
+        tell_crew([&](Crew& crew) { crew.forget_checkpoints_after(back.file); });
     } catch (const InputError&) {
         return false;  // none is whole: the workers have said what is wrong
     }

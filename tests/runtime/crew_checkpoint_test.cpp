@@ -55,6 +55,26 @@ TEST_CASE("crew: the last two checkpoints are kept", "[live]") {
     CHECK(files_in(rig.folder()) == 2);
 }
 
+TEST_CASE("crew: a checkpoint that is damaged is none of the two that are kept", "[live]") {
+    CrewRig rig;
+    rig.spawn(ids({0}));
+    rig.enter(ids({0}), plan_of(1));
+    const auto save_at = [&](std::int64_t step) {
+        rig.train_to(step);
+        rig.crew.save();
+        return rig.expect<runtime::CheckpointSaved>().file;
+    };
+    const std::filesystem::path whole = save_at(1);
+    const std::filesystem::path damaged = save_at(2);
+    rig.crew.forget_checkpoints_after(whole);
+    const std::filesystem::path next = save_at(3);
+    CHECK(std::filesystem::exists(whole));
+    CHECK(std::filesystem::exists(damaged));  // nobody has taken it away
+    save_at(4);
+    CHECK_FALSE(std::filesystem::exists(whole));
+    CHECK(std::filesystem::exists(next));
+}
+
 TEST_CASE("crew: a full disk costs a checkpoint and nothing else", "[live]") {
     CrewRig rig;
     rig.spawn(ids({0, 1}));
