@@ -265,9 +265,24 @@ struct Resumed {
 std::optional<runtime::RunAccount> account_of(const fs::path& checkpoint, std::uint64_t job,
                                               const std::optional<runtime::JournalHeader>& left,
                                               const fs::path& folder) {
+    if (!left && checkpoint.empty()) return std::nullopt;
     if (!left) return runtime::account_beside(checkpoint, job);
     if (left->before.empty()) return std::nullopt;
     return runtime::account_from_text(left->before, folder / "journal");
+}
+
+// The newest that is whole. Who succeeds a coordinator, whose workers still have the model, needs
+// none.
+std::optional<runtime::WholeCheckpoint> checkpoint_in(const std::string& folder, bool succeeds) {
+    try {
+        auto whole = runtime::newest_whole_checkpoint(folder);
+        if (whole || succeeds) return whole;
+    } catch (const InputError& error) {
+        if (!succeeds) throw;
+        say_on_the_way(fmt::format("{}\n", error.what()));
+        return std::nullopt;
+    }
+    throw InputError(folder, "", "expected a checkpoint in this folder, found none");
 }
 
 Resumed resumed_run(const TrainOptions& options, const scenarios::Scenario& scenario,
@@ -281,11 +296,7 @@ Resumed resumed_run(const TrainOptions& options, const scenarios::Scenario& scen
     resumed.has_journal = left.has_value();
     resumed.checkpoint = options.resume;
     if (is_folder) {
-        const auto whole = runtime::newest_whole_checkpoint(options.resume);
-        if (!whole && !succeeds) {
-            throw InputError(options.resume, "",
-                             "expected a checkpoint in this folder, found none");
-        }
+        const auto whole = checkpoint_in(options.resume, succeeds);
         resumed.checkpoint = whole ? whole->file : fs::path();
         if (whole && !left) resumed.remark = whole->remark();
     }

@@ -109,6 +109,37 @@ TEST_CASE("ukemi train: a killed coordinator's successor goes on with its worker
     CHECK(same);
 }
 
+TEST_CASE("ukemi train: a successor whose workers have the model needs no whole checkpoint",
+          "[cli][live]") {
+    const AgentsRig rig(without_end, 2, 2);
+    auto run = rig.train("first");
+    const auto agent = rig.agent("early", 2);
+    await_words(*run, "2 workers train");
+    const auto damage_all = [&] {
+        std::size_t count = 0;
+        for (const auto& entry : fs::directory_iterator(rig.folder() / "first-checkpoints")) {
+            if (entry.path().extension() != ".ukemi") continue;
+            fs::resize_file(entry.path(), 100);
+            ++count;
+        }
+        return count;
+    };
+    run->send(SIGKILL);
+    run->wait();
+    write_file(rig.folder() / "first-checkpoints/checkpoint-000000000001.ukemi", "none");
+    CHECK(damage_all() > 0);
+    run = rig.start(successor_words(rig, "second"));
+    await_words(*run, "took over 2 workers");
+    await_words(*run, "2 workers train");
+    run->send(SIGTERM);
+    const Ran ran = run->wait();
+    INFO(ran.err);
+    CHECK(ran.code == 1);
+    CHECK_THAT(ran.err, Catch::Contains("no checkpoint in it is whole") &&
+                            Catch::Contains("the model is saved"));
+    agent->wait();
+}
+
 TEST_CASE("ukemi train: a resumed run's successor has the bill of all its pieces", "[cli][live]") {
     const AgentsRig rig(without_end, 2, 2);
     auto run = rig.train("first");
