@@ -256,8 +256,8 @@ struct Resumed {
     std::optional<runtime::RunAccount> before;
     std::string why_none = "no account.json beside it";  // where nothing is known of before
     bool has_journal = false;                            // which says what was before
-    bool finished = false;     // there is nothing left to train
-    std::string remark;        // on newer checkpoints that are damaged
+    bool finished = false;                               // there is nothing left to train
+    std::string remark;                                  // on newer checkpoints that are damaged
 };
 
 // Time and money of the pieces before: of one that was left by its coordinator they are where that

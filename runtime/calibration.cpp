@@ -104,6 +104,13 @@ double warm_after_s(std::span<const double> done_s) {
     return done_s[steps_until_warm - 1] - static_cast<double>(steps_until_warm) * warm.median();
 }
 
+std::span<const double> first_reports(std::span<const double> done_s) {
+    constexpr std::size_t wanted = steps_until_warm + steps_when_warm;
+    if (done_s.size() >= wanted) return done_s.first(wanted);
+    throw std::runtime_error(fmt::format("the group stood after {} reports of its first {} steps",
+                                         done_s.size(), wanted));
+}
+
 namespace {
 
 double seconds_since(Wall::time_point start) {
@@ -280,7 +287,7 @@ private:
         for (const Wall::time_point at : done_) {
             done_s.push_back(std::chrono::duration<double>(at - start).count());
         }
-        return std::max(entered_s, warm_after_s(done_s));
+        return std::max(entered_s, warm_after_s(first_reports(done_s)));
     }
 
     void note_links(const kernels::StepReport& report) {

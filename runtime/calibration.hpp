@@ -45,6 +45,8 @@ inline constexpr std::int64_t steps_when_warm = 3;
 // What starting took, that included, from when each of these steps was done since it began: until
 // the second, less two steps of the length that the next three have.
 double warm_after_s(std::span<const double> done_s);
+// As many as that takes, of at least as many that a group has sent; std::runtime_error of fewer.
+std::span<const double> first_reports(std::span<const double> done_s);
 
 // Throws std::runtime_error if a worker dies, nothing happens for a minute, or
 // `options.live.stop_requests` is not 0.

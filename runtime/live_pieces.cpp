@@ -71,16 +71,14 @@ fs::path whole_name(const fs::path& folder) {
 std::vector<std::int64_t> own_steps(const LiveOptions& options, const LiveRecord& record,
                                     const fs::path& folder) {
     std::vector<std::int64_t> own = record.saved_steps;
-    const bool same =
-        record.resumed && whole_name(record.resumed->folder) == whole_name(folder);
+    const bool same = record.resumed && whole_name(record.resumed->folder) == whole_name(folder);
     if (same && options.before) {
         own.insert(own.end(), options.before->saved_steps.begin(),
                    options.before->saved_steps.end());
     }
     const std::vector<std::int64_t> there = steps_saved_in(folder);
-    std::erase_if(own, [&](std::int64_t steps) {
-        return std::ranges::find(there, steps) == there.end();
-    });
+    std::erase_if(
+        own, [&](std::int64_t steps) { return std::ranges::find(there, steps) == there.end(); });
     if (same) own.push_back(record.resumed->steps);  // whatever its name
     std::ranges::sort(own);
     const auto again = std::ranges::unique(own);

@@ -61,9 +61,9 @@ struct LiveRecord {
     std::vector<std::chrono::nanoseconds> checkpoint_times;
     std::vector<std::int64_t> saved_samples;  // what each checkpoint holds
     std::vector<std::int64_t> saved_steps;
-    std::vector<std::string> incidents;       // deaths and failed saves, a sentence each
-    std::vector<std::string> agents;          // who joined, left and goes, and how many train then
-    struct Takeover {                         // by a coordinator whose predecessor was gone
+    std::vector<std::string> incidents;  // deaths and failed saves, a sentence each
+    std::vector<std::string> agents;     // who joined, left and goes, and how many train then
+    struct Takeover {                    // by a coordinator whose predecessor was gone
         std::uint32_t term = 0;
         Instant since;  // the last moment known of the one before
         Instant at;
@@ -95,10 +95,10 @@ struct LiveRecord {
         Dollars cost;
     };
     std::optional<Resumed> resumed;
-    bool failed = false;       // and that was: nobody could train
+    bool failed = false;         // and that was: nobody could train
     bool account_fails = false;  // its time and money could not be written down
-    bool replaced = false;     // another coordinator has the run by now
-    std::uint64_t digest = 0;  // of the replica at the last change of group or Plan
+    bool replaced = false;       // another coordinator has the run by now
+    std::uint64_t digest = 0;    // of the replica at the last change of group or Plan
     std::int64_t torn_steps = 0;
 };
 

@@ -27,9 +27,9 @@ std::vector<fs::path> newest_first(const fs::path& folder) {
             }
         }
     } catch (const fs::filesystem_error& error) {
-        throw InputError(folder.empty() ? "." : folder.string(), "",
-                         fmt::format("its checkpoints cannot be listed: {}",
-                                     error.code().message()));
+        throw InputError(
+            folder.empty() ? "." : folder.string(), "",
+            fmt::format("its checkpoints cannot be listed: {}", error.code().message()));
     }
     std::ranges::sort(files, [](const fs::path& left, const fs::path& right) {
         return left.filename().string() > right.filename().string();

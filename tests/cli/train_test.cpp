@@ -190,9 +190,8 @@ TEST_CASE("ukemi train: a checkpoint that another run has left has no account he
     REQUIRE(checkpoints_in(left).front() < old.front());
     const std::int64_t steps = steps_in(checkpoints_in(left).back());
     write_file(folder.path() / "s.json", scenario_text(16 * (steps + 10)));
-    const Ran rest =
-        run_ukemi(folder.path(), {"train", "s.json", "--time-scale", "100", "--resume",
-                                  "out-checkpoints", "--out", "on", "--force"});
+    const Ran rest = run_ukemi(folder.path(), {"train", "s.json", "--time-scale", "100", "--resume",
+                                               "out-checkpoints", "--out", "on", "--force"});
     INFO(rest.err);
     CHECK(rest.code == 0);
     CHECK_THAT(rest.err, Catch::Contains("of a run that has not written it") &&

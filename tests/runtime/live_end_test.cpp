@@ -175,7 +175,7 @@ TEST_CASE("live run: in its midst a checkpoint has an account that adds up", "[l
         return true;
     });
     const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
-    REQUIRE(seen);  // it was read, so its sums are right
+    REQUIRE(seen);                         // it was read, so its sums are right
     CHECK(seen->totals.checkpoints == 1);  // and its own time and dollars
     CHECK(seen->totals.causes.time_of(records::Cause::checkpoint) > Duration{});
     CHECK(seen->totals.held > Duration{});

@@ -68,6 +68,10 @@ TEST_CASE("calibration: what the first steps take longer is part of a start", "[
     CHECK(runtime::warm_after_s(std::vector{0.8, 0.85, 0.86, 1.06, 1.07}) == Approx(0.83));
     // Nothing is longer: the start is over when the group has entered.
     CHECK(runtime::warm_after_s(std::vector{0.51, 0.52, 0.53, 0.54, 0.55}) == Approx(0.5));
+    const std::vector<double> more{0.8, 0.85, 0.86, 1.06, 1.07, 9};
+    CHECK(runtime::warm_after_s(runtime::first_reports(more)) == Approx(0.83));
+    CHECK_THROWS_WITH(runtime::first_reports(std::span(more).first(4)),
+                      "the group stood after 4 reports of its first 5 steps");
 }
 
 TEST_CASE("calibration: a grid varies batch, learners and synchronisation for each group",
