@@ -3,7 +3,7 @@
 // Counted: a parameter's weight, gradient and optimiser state; what the forward pass keeps for the
 // backward pass, a sample; what the exchange keeps of each parameter; a reserve for the driver, the
 // libraries' work space and fragments. No recomputation, no offloading. The reserve is an
-// assumption (1 GiB); the rest is counted.
+// assumption (1 GiB); the rest is counted. A GPU's memory has the driver's part in it (gpus.cpp).
 #pragma once
 
 #include <cstdint>

@@ -81,6 +81,22 @@ TEST_CASE("machines: an unknown name is answered with the nearest", "[machines]"
     CHECK_THROWS_WITH(sim::gpu_named("v100_sxm2", "x"), Catch::Contains("there is no GPU"));
 }
 
+TEST_CASE("GPUs: memory is what their drivers report as the total", "[machines]") {
+    const std::pair<std::string_view, Bytes> reported[] = {{"p100_sxm2", mebibytes(16384)},
+                                                           {"v100_sxm2_32gb", mebibytes(32768)},
+                                                           {"t4", mebibytes(15360)},
+                                                           {"a100_sxm4_40gb", mebibytes(40960)},
+                                                           {"a100_sxm4_80gb", mebibytes(81920)},
+                                                           {"h100_sxm5_80gb", mebibytes(81559)},
+                                                           {"h200_sxm_141gb", mebibytes(143771)},
+                                                           {"b200_sxm_180gb", mebibytes(183359)},
+                                                           {"gb200_186gb", mebibytes(189471)},
+                                                           {"mi300x", bytes(206'141'652'992)}};
+    for (const auto& [name, memory] : reported) CHECK(sim::gpu_named(name, "t").memory == memory);
+    // No driver that reports its own part in the total knows it: what ECC leaves of 12 GiB.
+    CHECK(sim::gpu_named("k80", "t").memory == mebibytes(12 * 1024 * 15 / 16));
+}
+
 TEST_CASE("fabric: 60 machines at 1 Gbit/s hang on one switch", "[fabric]") {
     const sim::Topology topology = sim::build_cluster("cpu_16_core", 60);
     sim::Routes routes(topology);
