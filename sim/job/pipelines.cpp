@@ -38,6 +38,11 @@ PipelineMachine* Pipelines::holder_of(const PipelinePlace& place) {
     return found == machines_.end() ? nullptr : &*found;
 }
 
+bool Pipelines::anyone_has_a_place() const {
+    return std::ranges::any_of(machines_,
+                               [](const PipelineMachine& one) { return !one.places.empty(); });
+}
+
 // The places that it had; none if it had not started.
 std::vector<PipelinePlace> Pipelines::take_out(InstanceId id) {
     PipelineMachine* machine = find(id);
@@ -87,6 +92,7 @@ PipelineOrder Pipelines::lost(InstanceId id) {
         taken_over = shadow != nullptr && !fatal;
         if (taken_over) shadow->places.push_back(places.front());
     }
+    if (!rules_.as_simulated && !places.empty()) fatal |= !anyone_has_a_place();
     if (fatal) {
         ++counts_.fatal_failures;
         if (!rules_.as_simulated) {  // nobody's part is of any use now
@@ -140,14 +146,10 @@ PipelineOrder Pipelines::waited(const policies::Layout& wanted) {
     return enough ? call(PipelineOrder::meet_all) : PipelineOrder::none;
 }
 
-PipelineOrder Pipelines::met(bool of_all, const policies::Layout& wanted) {
-    const auto is_gone = [this](InstanceId id) { return find(id) == nullptr; };
-    if (std::ranges::any_of(called_, is_gone)) {
-        return call(of_all ? PipelineOrder::meet_all : PipelineOrder::meet_within);
-    }
+// All who are called, anew; none without pipelines.
+void Pipelines::take_places(std::int32_t stages) {
     const auto there = static_cast<std::int32_t>(called_.size());
-    pipelines_ = std::min(there / wanted.pipeline, wanted.data);
-    stages_ = pipelines_ > 0 ? wanted.pipeline : 0;
+    stages_ = pipelines_ > 0 ? stages : 0;
     const std::int32_t needed = pipelines_ * stages_;
     for (std::int32_t rank = 0; rank < there; ++rank) {
         PipelineMachine& one = *find(called_[static_cast<std::size_t>(rank)]);
@@ -156,6 +158,17 @@ PipelineOrder Pipelines::met(bool of_all, const policies::Layout& wanted) {
     }
     spares_ = there - needed;
     overloaded_ = 0;
+}
+
+PipelineOrder Pipelines::met(bool of_all, const policies::Layout& wanted) {
+    const auto is_gone = [this](InstanceId id) { return find(id) == nullptr; };
+    if (std::ranges::any_of(called_, is_gone)) {
+        return call(of_all ? PipelineOrder::meet_all : PipelineOrder::meet_within);
+    }
+    const auto there = static_cast<std::int32_t>(called_.size());
+    pipelines_ = std::min(there / wanted.pipeline, wanted.data);
+    // Who waits goes on holding its stages, and others' as a shadow.
+    if (pipelines_ > 0 || rules_.as_simulated) take_places(wanted.pipeline);
     slowed_ = false;
     called_.clear();
     ++counts_.meetings;

@@ -3,14 +3,16 @@
 //
 // Each machine also holds, as a shadow, the stage of the one behind it, and takes that over when it
 // is lost. A machine with two stages has no shadow left, so the loss of two neighbours is fatal
-// (Thorpe et al., NSDI'23). Without shadows every loss is, and the work goes back to its last
-// checkpoint. A value: told what happened, it says what is to be done and does
+// (Thorpe et al., NSDI'23), and so is that of all. Without shadows every loss is, and the work goes
+// back to its last checkpoint. While too few are left for a pipeline, they hold what they had, and
+// losses among them count alike. A value: told what happened, it says what is to be done and does
 // nothing itself. Where its authors' simulator does something else than the system that they
 // describe, it is followed if the rules say `as_simulated`:
 //  - a fatal failure does not stop the steps before the meeting after it has found new places;
 //  - meetings overlap: one that ends after another has found places for all has nobody on its list,
 //    finds none, and training stops until the next machine comes or the next failure is fatal;
-//  - while there are no pipelines, the first stage has none before it: nobody takes it over;
+//  - who has a place loses it when too few are left for a pipeline, and while there are none the
+//    first stage has none before it: nobody takes it over;
 //  - losing a machine without a place slows the others as well, and it still counts as a spare;
 //  - times are whole milliseconds, rounded down.
 #pragma once
@@ -90,7 +92,9 @@ private:
 
     PipelineMachine* find(InstanceId id);
     PipelineMachine* holder_of(const PipelinePlace& place);
+    bool anyone_has_a_place() const;
     std::vector<PipelinePlace> take_out(InstanceId id);
+    void take_places(std::int32_t stages);
     PipelineOrder call(PipelineOrder meeting);
 
     PipelineRules rules_;
@@ -99,7 +103,7 @@ private:
     std::vector<InstanceId> called_;
     Status status_ = Status::stopped;
     std::int32_t pipelines_ = 0;
-    std::int32_t stages_ = 0;      // of each, zero without any
+    std::int32_t stages_ = 0;      // of each, and of the last ones while there are none
     std::int32_t spares_ = 0;      // that the last meeting left, or that came since
     std::int32_t overloaded_ = 0;  // with two places
     bool slowed_ = false;

@@ -81,6 +81,38 @@ TEST_CASE("pipelines: two neighbours gone are fatal, in either order", "[pipelin
     CHECK(apart.counts().fatal_failures == 0);
 }
 
+TEST_CASE("pipelines: who waits for more machines holds its stages, and they can be lost",
+          "[pipelines]") {
+    constexpr policies::Layout one_of_four{1, 4, 1};
+    Pipelines waiting({true, 1500, 0.05, false});
+    for (std::uint32_t id = 0; id < 4; ++id) waiting.started(InstanceId{id});
+    CHECK(waiting.met(true, one_of_four) == PipelineOrder::form);
+    CHECK(waiting.lost(InstanceId{0}) == PipelineOrder::slow_down);
+    CHECK(waiting.stepped(one_of_four) == PipelineOrder::meet_within);
+    CHECK(waiting.met(false, one_of_four) == PipelineOrder::stop);
+    CHECK(places_of(waiting, 3) == Places{{0, 3}, {0, 0}});
+    for (const std::uint32_t first : {1U, 3U}) {  // neighbours of the one that went
+        Pipelines neighbour = waiting;
+        CHECK(neighbour.ends(neighbour.lost(InstanceId{first})));
+        CHECK(neighbour.counts() == records::PipelineCounts{2, 1, 1});
+        CHECK(neighbour.lost(InstanceId{2}) == PipelineOrder::none);  // nothing is left to lose
+    }
+    CHECK(waiting.lost(InstanceId{2}) == PipelineOrder::none);
+    CHECK(places_of(waiting, 1) == Places{{0, 1}, {0, 2}});
+    CHECK(waiting.counts() == records::PipelineCounts{2, 2, 0});
+    Pipelines more = waiting;
+    CHECK(more.started(InstanceId{4}) == PipelineOrder::meet_all);
+    CHECK(more.started(InstanceId{5}) == PipelineOrder::none);
+    CHECK(more.met(true, one_of_four) == PipelineOrder::form);
+    CHECK(places_of(more, 1) == Places{{0, 0}});
+    CHECK(waiting.ends(waiting.lost(InstanceId{1})));
+
+    Pipelines alone({true, 1500, 0.05, false});  // of one stage
+    alone.started(InstanceId{0});
+    CHECK(alone.met(true, {1, 1, 1}) == PipelineOrder::form);
+    CHECK(alone.ends(alone.lost(InstanceId{0})));
+}
+
 TEST_CASE("pipelines: without takeovers every loss of a place is fatal", "[pipelines]") {
     Pipelines pipelines({false, 1500, 0.05, false});
     for (std::uint32_t id = 0; id < 4; ++id) pipelines.started(InstanceId{id});

@@ -95,6 +95,20 @@ TEST_CASE("world: neighbours lost together end the steps and what no checkpoint 
     CHECK(two.duration == strawman.duration);
 }
 
+TEST_CASE("world: what those who wait for more machines hold can be lost", "[world][pipelines]") {
+    // A step is made at 14 s; of the one to 26.5 s both stages are the other's, who waits alone.
+    sim::JobSpec spec = job_in_pipelines(2, 4);
+    spec.pipelines->overloaded_max = 0.05;
+    spec.profile.lossless = false;
+    const auto losses = {std::pair(1U, whole_seconds(19)), std::pair(0U, whole_seconds(60))};
+    const auto result = run(losing(2, losses), spec, {});
+    CHECK_FALSE(result.finished);
+    CHECK(result.pipelines->takeovers == 1);
+    CHECK(result.pipelines->fatal_failures == 1);
+    const auto kept = run(losing(2, {{1, whole_seconds(19)}}), spec, {});
+    CHECK(kept.pipelines->fatal_failures == 0);
+}
+
 TEST_CASE("world: of neighbours whose loss is announced the work is saved before",
           "[world][pipelines]") {
     const auto notice = whole_seconds(12);
