@@ -226,8 +226,7 @@ policies::StepTime read_simulated(ConfigReader& step_time, Scenario& scenario) {
     scenario.steps_in_layout = simulated_in_layout(file);
     scenario.step_gpus = time.worker_batch_max / batches.back();
     read_simulated_codecs(step_time, time, [&](const policies::CodecChoice& choice) {
-        return config.of_file("steps",
-                              [&] { return simulated_codec(file, batches, machines, choice); });
+        return simulated_codec(file, batches, machines, choice);
     });
     return time;
 }

@@ -289,6 +289,32 @@ TEST_CASE("simulated steps: batches that do not fit beside each other are left o
         Catch::Contains("of each of 2 learners"));
 }
 
+TEST_CASE("simulated steps: a codec whose rest leaves no room is refused by its row",
+          "[simulated_steps]") {
+    // ResNet-50 on 16 GiB.
+    const auto complaint = [](std::int64_t batch, std::string_view codec) {
+        return complaint_of([&] {
+            scenarios::scenario_from_text(fmt::format(R"({{"name": "room", "seed": 1,
+                "job": {{"samples": 4096, "batch_per_worker": 16, "step_time": {{
+                    "simulated": {{"steps": "steps/resnet50_on_p3.json", "batches": [{}]}},
+                    "codecs": [{{"codec": "{}"}}]}}}},
+                "cluster": {{"count": 2}},
+                "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
+                "replay": ["on_demand"]}})",
+                                                      batch, codec),
+                                          shipped_scenarios / "room.json");
+        });
+    };
+    const std::string none = complaint(100'000, "fp16");
+    const std::string_view largest = "the largest batch that fits is ";
+    REQUIRE(none.find(largest) != std::string::npos);
+    const std::int64_t most = std::stoll(none.substr(none.find(largest) + largest.size()));
+    CHECK(complaint(most, "fp16") == "(no complaint)");
+    CHECK_THAT(complaint(most, "top_k:0.01"),
+               Catch::Contains("at /job/step_time/codecs/0/codec: ") &&
+                   Catch::Contains("kept of the exchange ") && Catch::Contains(largest.data()));
+}
+
 TEST_CASE("simulated steps: the shipped scenario replays a market with them", "[simulated_steps]") {
     const scenarios::Scenario scenario =
         scenarios::read_scenario(shipped_scenarios / "size/elastic_network.json");
