@@ -43,7 +43,9 @@ json layout_json(const TriedLayout& layout) {
                      {"weights", layout.need.weights.raw()},
                      {"gradients", layout.need.gradients.raw()},
                      {"optimiser_states", layout.need.states.raw()},
-                     {"kept", layout.need.kept.raw()}}}};
+                     {"exchange", layout.need.exchange.raw()},
+                     {"kept", layout.need.kept.raw()},
+                     {"reserved", layout.need.reserve.raw()}}}};
     if (layout.step_s) object["step_s"] = *layout.step_s;
     if (layout.least_s > 0) object["step_s_at_least"] = layout.least_s;
     if (is_too_large(layout)) object["bytes_missing"] = layout.over.raw();

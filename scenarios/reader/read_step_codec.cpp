@@ -30,6 +30,21 @@ sim::StepCodec read_step_codec(ConfigReader& config) {
     return choice;
 }
 
+void expect_codec_fits_layout(const ConfigReader& config, const StepJobEntry& entry) {
+    const sim::LayoutRequest& request = entry.request;
+    if (entry.codec.name == "none" || request.is_plain()) return;
+    if (request.shard != sim::Shard::none) {
+        config.fail("codec", "expected none where replicas divide what they hold (\"shard\")");
+    }
+    sim::LayoutRequest nothing_again = request;
+    nothing_again.recompute = false;
+    nothing_again.recompute_scores = false;
+    const char* jobs = "gradients of whole models on every worker";
+    if (request.synchronised_norm) jobs = "jobs whose \"batch_norm\" is local";
+    if (nothing_again.is_plain()) jobs = "jobs that compute nothing again (\"recompute\")";
+    config.fail("codec", fmt::format("{} is for {}", entry.codec.name, jobs));
+}
+
 void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model,
                       StepJobEntry& entry) {
     sim::StepJob& job = entry.job;
@@ -40,12 +55,6 @@ void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model
             "codec",
             fmt::format("{} rides all-reduces and all-gathers, and {} has neither", choice.name,
                         sim::variable_update_names[static_cast<std::size_t>(entry.update)]));
-    }
-    if (job.layout) {
-        const bool norms = entry.request.synchronised_norm;
-        config.fail("codec", fmt::format("{} is for {}", choice.name,
-                                         norms ? "jobs whose \"batch_norm\" is local"
-                                               : "gradients of whole models on every worker"));
     }
     if (job.pair_model > Bytes{}) {
         config.fail("codec", fmt::format("{} takes gradients, and pair_averaging sends models",

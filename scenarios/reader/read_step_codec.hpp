@@ -10,6 +10,9 @@ namespace ukemi::scenarios {
 // "codec" and "codec_rates".
 sim::StepCodec read_step_codec(ConfigReader& config);
 
+// Refuses a codec beside a layout with which gradients are not whole or not alone.
+void expect_codec_fits_layout(const ConfigReader& config, const StepJobEntry& entry);
+
 // What the entry's codec makes of its buckets. Without rates, encoding and decoding take the
 // kernels of the kind of GPU whose memory is slowest (sim/step/codec_kernels.hpp).
 void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model,

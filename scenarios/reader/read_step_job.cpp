@@ -423,6 +423,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
         job.layout = sim::make_layout(model, entry.request,
                                       config.place_of(by_norm ? "batch_norm" : "layout"));
     }
+    expect_codec_fits_layout(config, entry);
     const std::vector<double> layers_ready =
         read_pass_times(config, topology, check, model, memory, entry);
     cut_model(config, model, memory, layers_ready, entry);
@@ -432,9 +433,6 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     if (job.validation.every > 0 && (job.asynchronous || degrees.tensor > 1 ||
                                      degrees.pipeline > 1 || entry.request.context > 1)) {
         config.fail("validation", "is for synchronous workers that hold the whole model");
-    }
-    if (entry.request.shard != sim::Shard::none && entry.codec.name != "none") {
-        config.fail("codec", "expected none where replicas divide what they hold (\"shard\")");
     }
     encode_gradients(config, model, entry);
     read_monitor(config, model, entry);

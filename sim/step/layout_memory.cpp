@@ -261,17 +261,20 @@ void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
     LayoutRequest one = request;
     one.batch = 1;
     const std::int64_t most = largest_batch(model, gpu, request, rule, stage_ranks);
+    const Bytes exchange = memory.need.exchange;
     throw InputError(
         where, "",
-        fmt::format("{} with a batch of {} needs {} bytes on pipeline rank {} (parameters, "
-                    "gradients and optimiser {}, kept for {} backward pass{} {}, "
-                    "reserve {}), {} has {}: {}",
-                    model.name, request.batch, memory.need.total().raw(), memory.stage_rank,
-                    memory.need.parameters().raw(), memory.micro_batches_kept,
-                    memory.micro_batches_kept == 1 ? "" : "es", memory.need.kept.raw(),
-                    memory.need.reserve.raw(), gpu.name, gpu.memory.raw(),
-                    most > 0 ? fmt::format("the largest batch that fits is {}", most)
-                             : "not even a batch of 1 fits" + hint_of(model, gpu, one, rule)));
+        fmt::format(
+            "{} with a batch of {} needs {} bytes on pipeline rank {} (parameters, "
+            "gradients and optimiser {}{}, kept for {} backward pass{} {}, "
+            "reserve {}), {} has {}: {}",
+            model.name, request.batch, memory.need.total().raw(), memory.stage_rank,
+            memory.need.parameters().raw(),
+            exchange > Bytes{} ? fmt::format(", kept of the exchange {}", exchange.raw()) : "",
+            memory.micro_batches_kept, memory.micro_batches_kept == 1 ? "" : "es",
+            memory.need.kept.raw(), memory.need.reserve.raw(), gpu.name, gpu.memory.raw(),
+            most > 0 ? fmt::format("the largest batch that fits is {}", most)
+                     : "not even a batch of 1 fits" + hint_of(model, gpu, one, rule)));
 }
 
 }  // namespace ukemi::sim

@@ -218,6 +218,12 @@ TEST_CASE("ukemi simulate --search layouts: the step of the winner is that of it
     REQUIRE(found.code == 0);
     const nlohmann::json document = nlohmann::json::parse(found.out);
     const nlohmann::json& best = document.at("layouts").at(0);
+    std::int64_t counted = 0;
+    for (const auto& [part, size] : best.at("bytes_per_gpu").items()) {
+        if (part != "total") counted += size.get<std::int64_t>();
+    }
+    CHECK(counted == best.at("bytes_per_gpu").at("total"));
+    CHECK(best.at("bytes_per_gpu").contains("exchange"));
     CHECK(best.at("step_s") == document.at("jobs").at(0).at("step_s").at("mean"));
     const Ran typed = run_ukemi(
         scratch.path(), {"simulate", file, "--json", "--set",

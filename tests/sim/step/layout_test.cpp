@@ -465,6 +465,11 @@ TEST_CASE("layout: what is kept is Korthikanti's s b h (10 + 24/t + 5 a s/(h t))
                       Catch::StartsWith("here: megatron_8b with a batch of 4096 needs ") &&
                           Catch::Contains(" bytes on pipeline rank 0 ") &&
                           Catch::Contains("v100_sxm2_32gb has 34359738368: the largest batch"));
+    sim::MemoryRule with_rest = rule;
+    with_rest.values_exchanged = 1;
+    CHECK_THROWS_WITH(
+        sim::check_layout_memory(model, v100, cut, with_rest, "here"),
+        Catch::Contains(", kept of the exchange ") && Catch::Contains(", kept for 1"));
 }
 
 TEST_CASE("layout: schedules keep m micro-batches, p of them, or some more when interleaved",
