@@ -35,8 +35,7 @@ private:
 
 class OptimalCheckpoint final : public Policy {
 public:
-    using Rule = Duration (*)(Duration checkpoint, Duration mean_time_between_failures);
-    OptimalCheckpoint(std::string_view name, Rule rule, Duration prior)
+    OptimalCheckpoint(std::string_view name, IntervalRule rule, Duration prior)
         : name_(name), rule_(rule), prior_(prior) {}
     std::string_view name() const override { return name_; }
     KnobSet knobs() const override { return {Knob::checkpoint_interval}; }
@@ -53,8 +52,7 @@ public:
 private:
     Decision choose(const PolicyView& view) {
         Decision decision;
-        const Duration cost = view.predictor.checkpoint_time(view.plan);
-        if (cost <= Duration{}) return decision;  // saving is free: nothing to optimise
+        if (!view.predictor.loses_work()) return decision;  // nothing to save from
         const Observation& seen = view.seen;
         losses_seen_ = seen.spot_loss_events;
         on_demand_ = fleet_market(view.plan) == Market::on_demand;
@@ -66,7 +64,8 @@ private:
         }
         const double mean_s =
             to_seconds(prior_ + seen.spot_time) / static_cast<double>(1 + seen.spot_loss_events);
-        const Duration best = std::max(rule_(cost, seconds(mean_s)), whole_seconds(1));
+        const Duration cost = view.predictor.checkpoint_time(view.plan);
+        const Duration best = saving_interval(rule_, cost, seconds(mean_s));
         const Duration now = view.plan.checkpoint_interval;
         if (now != never_checkpoint && std::abs(best / now - 1) < 0.1) return decision;
         decision.checkpoint_interval = best;
@@ -75,7 +74,7 @@ private:
     }
 
     std::string_view name_;
-    Rule rule_;
+    IntervalRule rule_;
     Duration prior_;
     std::int64_t losses_seen_ = 0;
     bool on_demand_ = false;
@@ -99,7 +98,7 @@ Duration at_least_a_second(ConfigReader& parameters, std::string_view key, Durat
 }
 
 std::unique_ptr<Policy> make_optimal(ConfigReader& parameters, std::string_view name,
-                                     OptimalCheckpoint::Rule rule) {
+                                     IntervalRule rule) {
     return std::make_unique<OptimalCheckpoint>(
         name, rule, at_least_a_second(parameters, "mean_time_between_failures", hours(6)));
 }

@@ -66,8 +66,7 @@ private:
         due_ = Instant::never();
         on_demand_ = fleet_market(view.plan) == Market::on_demand;
         Decision decision;
-        const Duration cost = view.predictor.checkpoint_time(view.plan);
-        if (cost <= Duration{}) return decision;  // saving is free: nothing to optimise
+        if (!view.predictor.loses_work()) return decision;  // nothing to save from
         if (on_demand_) {
             if (view.plan.checkpoint_interval == never_checkpoint) return decision;
             decision.checkpoint_interval = never_checkpoint;
@@ -77,8 +76,9 @@ private:
         const double now_per_hour = rate_in(Duration{}, view);
         const double mean_s = std::clamp(3600 / now_per_hour, 1.0, 1e8);
         const Duration mean = seconds(mean_s);
-        const Duration best = std::max(
-            terms_.daly ? daly_interval(cost, mean) : young_interval(cost, mean), whole_seconds(1));
+        const Duration cost = view.predictor.checkpoint_time(view.plan);
+        const Duration best =
+            saving_interval(terms_.daly ? daly_interval : young_interval, cost, mean);
         ask_when_rate_changes(now_per_hour, view);
         if (const auto sooner = before_cap(best, cost, view)) {
             return wish(*sooner, view, 0.01, "the last save before the lifetime's end");
@@ -230,7 +230,7 @@ std::unique_ptr<Policy> make_hazard_checkpoint(ConfigReader& parameters) {
     terms.any_matters = parameters.one_of("losses", losses, "any") == "any";
     terms.daly = parameters.one_of("rule", rules, "daly") == "daly";
     if (parameters.has("lifetime_cap")) {
-        terms.lifetime_cap = at_least_a_minute(parameters, "lifetime_cap", hours(24));
+        terms.lifetime_cap = bounded_duration(parameters, "lifetime_cap", minutes(1), days(36'500));
     }
     const Duration mean = at_least_a_minute(parameters, "mean_lifetime", hours(12));
     const double prior_losses = parameters.number("prior_losses", 0.001, 1e6, 1);

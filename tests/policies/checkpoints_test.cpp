@@ -96,13 +96,27 @@ TEST_CASE("young and daly: a wish that came to nothing is made again", "[checkpo
     CHECK(job.ask(*policy) == first);
 }
 
-TEST_CASE("young: never saves more than once a second, nor when saving is free", "[checkpoints]") {
+TEST_CASE("young: never saves more than once a second, nor where nothing is lost",
+          "[checkpoints]") {
     Situation job = saving();
     job.profile.checkpoint = nanoseconds(1);
     const auto young = policy_named("young", R"({"mean_time_between_failures": "1 s"})");
     CHECK(job.ask_before_train(*young).checkpoint_interval == whole_seconds(1));
     job.profile.lossless = true;
     CHECK(job.ask_before_train(*young) == Decision{});
+}
+
+TEST_CASE("checkpoint policies: saves that cost nothing are made, and no less often than others",
+          "[checkpoints]") {
+    const auto* name = GENERATE("young", "daly", "hazard");
+    CAPTURE(name);
+    const auto interval = [&](Duration cost) {
+        Situation job = saving();
+        job.profile.checkpoint = cost;
+        return job.ask_before_train(*policy_named(name)).checkpoint_interval;
+    };
+    CHECK(interval(Duration{}) == whole_seconds(1));
+    CHECK(interval(milliseconds(1)) > whole_seconds(1));
 }
 
 TEST_CASE("checkpoint policies: refuse intervals that make no sense", "[checkpoints]") {

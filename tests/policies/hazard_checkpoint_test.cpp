@@ -177,7 +177,7 @@ TEST_CASE("hazard_checkpoint: an end at the cap teaches nothing about the ages b
           Approx(to_seconds(daly_at(1 / (18 + 1.0 / 6)))));
 }
 
-TEST_CASE("hazard_checkpoint: does not save on on-demand, nor where saving is free",
+TEST_CASE("hazard_checkpoint: does not save on on-demand, nor where nothing is lost",
           "[hazard_checkpoint]") {
     Situation job = saving_by_hazard();
     const auto policy = policy_named("hazard");
