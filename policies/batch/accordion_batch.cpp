@@ -30,7 +30,8 @@ public:
     }
     std::int64_t every_steps() const override { return measure_every_; }
 
-    Decision before_train(const PolicyView&) override {
+    Decision before_train(const PolicyView& view) override {
+        periods_ = view.seen.epoch / every_epochs_;
         return train_with(critical_, "the beginning is a critical regime");
     }
     Decision after_step(const PolicyView& view) override {
@@ -41,8 +42,11 @@ public:
         }
         return {};
     }
-    Decision after_epoch(const PolicyView&) override {
-        if (++epochs_ % every_epochs_ != 0 || count_ == 0) return {};
+    Decision after_epoch(const PolicyView& view) override {
+        // An epoch that is done again ends no other period.
+        const std::int64_t periods = view.seen.epoch / every_epochs_;
+        if (periods <= periods_ || count_ == 0) return {};
+        periods_ = periods;
         const double norm = std::sqrt(std::max(sum_ / static_cast<double>(count_), 0.0));
         sum_ = 0;
         count_ = 0;
@@ -63,8 +67,8 @@ private:
     std::int64_t every_epochs_;
     std::int64_t measure_every_;
     CriticalRegime regime_;
-    std::int64_t epochs_ = 0;
-    double sum_ = 0;  // of |G|², over this period
+    std::int64_t periods_ = 0;  // that have ended
+    double sum_ = 0;            // of |G|², over this period
     std::int64_t count_ = 0;
 };
 

@@ -36,7 +36,8 @@ public:
     }
     std::int64_t every_steps() const override { return settings_.measure_every; }
 
-    Decision before_train(const PolicyView&) override {
+    Decision before_train(const PolicyView& view) override {
+        periods_ = view.seen.epoch / settings_.every_epochs;
         return send_with(settings_.critical, "the beginning is a critical regime");
     }
     Decision after_step(const PolicyView& view) override {
@@ -49,8 +50,11 @@ public:
         }
         return {};
     }
-    Decision after_epoch(const PolicyView&) override {
-        if (++epochs_ % settings_.every_epochs != 0 || count_ == 0) return {};
+    Decision after_epoch(const PolicyView& view) override {
+        // An epoch that is done again ends no other period.
+        const std::int64_t periods = view.seen.epoch / settings_.every_epochs;
+        if (periods <= periods_ || count_ == 0) return {};
+        periods_ = periods;
         const double norm = std::sqrt(std::max(sum_ / static_cast<double>(count_), 0.0));
         sum_ = 0;
         count_ = 0;
@@ -70,8 +74,8 @@ private:
 
     AccordionSettings settings_;
     CriticalRegime regime_;
-    std::int64_t epochs_ = 0;
-    double sum_ = 0;  // of squared norms, over this period
+    std::int64_t periods_ = 0;  // that have ended
+    double sum_ = 0;            // of squared norms, over this period
     std::int64_t count_ = 0;
 };
 

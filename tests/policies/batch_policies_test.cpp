@@ -113,10 +113,11 @@ TEST_CASE("accordion_batch: small while the gradient's norm changes", "[batch]")
     const auto policy = policy_named("accordion_batch");
     job.carry_out(*policy, Hook::before_train);
     CHECK(job.plan.global_batch == 512);
+    std::int64_t epoch = 0;
     const auto ten_epochs = [&](double squared_norm) {
         job.seen.gradient.squared_norm = squared_norm;
-        for (int epoch = 0; epoch < 10; ++epoch) {
-            job.carry_out(*policy, Hook::after_step);
+        for (int i = 0; i < 10; ++i) {
+            job.epoch(++epoch).carry_out(*policy, Hook::after_step);
             job.carry_out(*policy, Hook::after_epoch);
         }
         return job.plan.global_batch;
@@ -125,6 +126,20 @@ TEST_CASE("accordion_batch: small while the gradient's norm changes", "[batch]")
     CHECK(ten_epochs(90) == 4096);
     CHECK(ten_epochs(10) == 512);  // √10 is 67 % below √90
     CHECK(ten_epochs(9) == 4096);
+}
+
+TEST_CASE("accordion, accordion_batch: epochs that are done again end no period", "[batch]") {
+    BatchSituation job;
+    const auto policy = policy_named(GENERATE(as<std::string>{}, "accordion", "accordion_batch"),
+                                     R"({"every_epochs": 3})");
+    std::vector<std::int64_t> judged;
+    job.carry_out(*policy, Hook::before_train);
+    for (const std::int64_t epoch : {1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 8, 9}) {
+        job.epoch(epoch).seen.gradient.squared_norm = 100;
+        job.carry_out(*policy, Hook::after_step);
+        if (job.carry_out(*policy, Hook::after_epoch) != Decision{}) judged.push_back(epoch);
+    }
+    CHECK(judged == std::vector<std::int64_t>{3, 6, 9});
 }
 
 TEST_CASE("noise_doubling_batch: doubles when the smoothed ratio rose over an epoch", "[batch]") {

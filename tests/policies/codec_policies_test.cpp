@@ -82,7 +82,7 @@ TEST_CASE("accordion: reads |G|² where no applied norm is shown, and its own co
     }
     CHECK(job.plan.codec_level == 0.01);
     // An epoch without a measurement says nothing.
-    job.seen.gradient = {};
+    job.epoch(3).seen.gradient = {};
     job.carry_out(*policy, Hook::after_step);
     CHECK(job.carry_out(*policy, Hook::after_epoch) == Decision{});
 }
