@@ -187,10 +187,16 @@ void Controller::uneven_steps_finished(std::int64_t steps, std::int64_t samples)
 void Controller::rolled_back(std::int64_t samples, std::int64_t steps) {
     INVARIANT(samples >= 0 && samples <= samples_done_);
     INVARIANT(steps >= 0 && steps <= steps_done_);
+    const std::int64_t asked = boundary_ == Boundary::past ? steps_done_ : steps_done_ - 1;
+    for (Slot& slot : slots_) {
+        slot.went_back = slot.went_back || asked - asked % slot.every_steps > steps;
+    }
     if (steps < steps_done_) boundary_ = Boundary::before_epoch;
     samples_done_ = samples;
     steps_done_ = steps;
-    epoch_ = std::min(epoch_, epochs_in(samples));
+    if (epochs_in(samples) >= epoch_) return;
+    epoch_ = epochs_in(samples);
+    epoch_begun_ = false;
 }
 
 void Controller::work_is_left(std::int64_t samples) {
@@ -211,10 +217,13 @@ std::int64_t Controller::epochs_in(std::int64_t samples) const {
     return samples / (samples_per_epoch_ > 0 ? samples_per_epoch_ : samples_total_);
 }
 
+bool Controller::is_turn(const Slot& slot, Hook hook) const {
+    return steps_done_ % slot.every_steps == 0 || (hook == Hook::before_step && slot.went_back);
+}
+
 bool Controller::step_hook_due(Hook hook) const {
-    return std::ranges::any_of(slots_, [&](const Slot& slot) {
-        return slot.hooks.has(hook) && steps_done_ % slot.every_steps == 0;
-    });
+    return std::ranges::any_of(
+        slots_, [&](const Slot& slot) { return slot.hooks.has(hook) && is_turn(slot, hook); });
 }
 
 bool Controller::due(Boundary at) const {
@@ -320,7 +329,7 @@ const Plan& Controller::plan_as_bought() {
 
 bool Controller::is_asked(const Slot& slot, const ControlEvent& event) const {
     const bool of_step = event.hook == Hook::before_step || event.hook == Hook::after_step;
-    return slot.hooks.has(event.hook) && (!of_step || steps_done_ % slot.every_steps == 0);
+    return slot.hooks.has(event.hook) && (!of_step || is_turn(slot, event.hook));
 }
 
 void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& seen,
@@ -347,6 +356,7 @@ void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& s
         INVARIANT(false);
         return {};
     };
+    if (event.hook == Hook::before_step) slot.went_back = false;
     answers_.emplace_back(policy.name(), answer());
     const Decision& decision = answers_.back().decision;
     if (decision.ask_again_in) {

@@ -115,7 +115,9 @@ public:
     // ends with the first step that reaches a multiple of its samples; without epochs the job is
     // one. Nothing comes before a step that is not to be taken: a finished job has only after_*.
     // Hooks that no policy has, or none has now (`every_steps`), are left out. Steps done again
-    // after a loss are asked about again; a step that was torn is not.
+    // after a loss are asked about again; a step that was torn is not. After a loss that leads into
+    // an earlier epoch, before_epoch is asked there, in its midst; and before_step is, at whatever
+    // step, of who was asked about a later one: what was chosen then does not stay.
     std::optional<ControlEvent> next_hook();
 
     // Asks the policies. The world has filled its part of `seen`; the accounting is filled in here.
@@ -130,6 +132,7 @@ private:
         KnobSet knobs;
         HookSet hooks;
         std::int64_t every_steps = 1;
+        bool went_back = false;  // before a step that before_step has been asked about
         Instant ask_at = Instant::never();
     };
     // The hooks of one boundary, in order.
@@ -139,6 +142,7 @@ private:
     bool step_hook_due(Hook hook) const;
     bool due(Boundary at) const;
     void ask_all(const ControlEvent& event, const Observation& seen);
+    bool is_turn(const Slot& slot, Hook hook) const;  // of one of the step hooks
     bool is_asked(const Slot& slot, const ControlEvent& event) const;
     void ask(Slot& slot, const ControlEvent& event, const Observation& seen, const Plan& plan);
     const Plan& plan_as_bought();

@@ -187,8 +187,35 @@ TEST_CASE("step hooks: what a loss took back is asked about again", "[controller
         ask_boundary(test);
         take_step(test);
     }
-    CHECK(test.calls == Calls{"a before_step", "step 2", "a after_step", "a after_epoch",
-                              "a before_epoch", "a before_step", "step 3"});
+    CHECK(test.calls == Calls{"a before_epoch", "a before_step", "step 2", "a after_step",
+                              "a after_epoch", "a before_epoch", "a before_step", "step 3"});
+}
+
+TEST_CASE("step hooks: who was asked about a later step is asked where a loss leads to",
+          "[controller]") {
+    ScriptedController test;
+    test.add("a").only({Hook::before_step}).every(4);
+    test.add("b").only({Hook::before_step}).every(3);
+    const auto steps_to = [&](std::int64_t step) {
+        ask_boundary(test);
+        while (test.controller().steps_done() < step) {
+            take_step(test);
+            ask_boundary(test);
+        }
+        test.calls.clear();
+    };
+    steps_to(5);
+    test.controller().rolled_back(16, 4);  // after what both were last asked about
+    ask_boundary(test);
+    CHECK(test.calls == Calls{"a before_step"});  // as its turn is
+    test.calls.clear();
+    test.controller().rolled_back(8, 2);
+    ask_boundary(test);
+    CHECK(test.calls == Calls{"a before_step", "b before_step"});
+    test.calls.clear();
+    take_step(test);
+    ask_boundary(test);
+    CHECK(test.calls == Calls{"step 3", "b before_step"});
 }
 
 TEST_CASE("step hooks: a resumed job begins the epoch it stands in", "[controller]") {
