@@ -1,7 +1,8 @@
 // scheduled_resize.cpp — sizes that somebody wrote down, each for so many steps.
 //
 // KungFu's step_based_schedule ("size:steps,size:steps,…"; Mai et al., OSDI'20): a size holds for
-// its number of steps, the last one until the end.
+// its number of steps, the last one until the end. In lists of policies, where a comma is between
+// policies, "/" stands for it.
 #include <charconv>
 #include <cstdint>
 #include <memory>
@@ -69,7 +70,7 @@ std::unique_ptr<Policy> make_scheduled_resize(ConfigReader& parameters) {
     std::string_view left = schedule;
     while (!left.empty()) {
         const ScheduledSize size = take_size(left, sizes.empty() ? 0 : sizes.back().until_step);
-        const bool goes_on = left.size() > 1 && left.front() == ',';
+        const bool goes_on = left.size() > 1 && (left.front() == ',' || left.front() == '/');
         if (size.workers < 1 || (!left.empty() && !goes_on) || sizes.size() == sizes_most) {
             parameters.fail("schedule", "expected sizes and steps as in \"1:100,2:200\"");
         }

@@ -9,7 +9,8 @@ TEST_CASE("scheduled_resize: each size holds for its steps, the last until the e
           "[scheduled_resize]") {
     ScriptedController driven;
     driven.setup.policies.push_back(
-        policy_named("scheduled_resize", R"({"schedule": "2:3,4:2,1:1"})"));
+        policy_named("scheduled_resize",
+                     GENERATE(R"({"schedule": "2:3,4:2,1:1"})", R"({"schedule": "2:3/4:2/1:1"})")));
     driven.setup.plan.fleet.resize(1);
     Controller& controller = driven.controller();
     std::vector<std::int32_t> sizes;
@@ -30,8 +31,8 @@ TEST_CASE("scheduled_resize: each size holds for its steps, the last until the e
 }
 
 TEST_CASE("scheduled_resize: refuses what is no schedule", "[scheduled_resize]") {
-    for (const std::string_view bad :
-         {"1", "1:", ":1", "0:5", "1:0", "-1:5", "1:5,", "1:5;2:5", "1:5,,2:5", "99999999999:1"}) {
+    for (const std::string_view bad : {"1", "1:", ":1", "0:5", "1:0", "-1:5", "1:5,", "1:5;2:5",
+                                       "1:5,,2:5", "1:5/", "99999999999:1"}) {
         CAPTURE(bad);
         CHECK_THROWS_WITH(
             policy_named("scheduled_resize", R"({"schedule": ")" + std::string(bad) + "\"}"),
