@@ -27,35 +27,6 @@ std::unique_ptr<Policy> make_rc_threshold(ConfigReader& parameters);
 
 namespace {
 
-// The job as it would go on elsewhere, at another speed.
-class MovedPredictor final : public Predictor {
-public:
-    MovedPredictor(const Predictor& here, std::int32_t speed_per_mille)
-        : here_(here), speed_per_mille_(std::max(speed_per_mille, 1)) {}
-    Duration work_time(std::int64_t samples, const Plan& plan,
-                       std::int32_t workers) const override {
-        const Int128 scaled =
-            static_cast<Int128>(here_.work_time(samples, plan, workers).raw()) * 1000;
-        const Int128 time = (scaled + speed_per_mille_ - 1) / speed_per_mille_;
-        return Duration::of(static_cast<std::int64_t>(std::min<Int128>(time, longest)));
-    }
-    Duration transition_time(const Plan& from, const Plan& to) const override {
-        return here_.transition_time(from, to);
-    }
-    Duration checkpoint_time(const Plan& plan) const override {
-        return here_.checkpoint_time(plan);
-    }
-    Duration restore_time(const Plan& plan) const override { return here_.restore_time(plan); }
-    bool loses_work() const override { return here_.loses_work(); }
-    void observe(const Observation&, const Plan&) override {}  // the owner of `here` does that
-
-private:
-    static constexpr Int128 longest = days(36'500).raw();
-
-    const Predictor& here_;
-    std::int32_t speed_per_mille_;
-};
-
 class CheapestRegionNet final : public Policy {
 public:
     CheapestRegionNet(std::unique_ptr<Policy> rule, StayRule stay)
@@ -76,19 +47,23 @@ private:
         const Observation& seen = view.seen;
         if (seen.zones.size() < 2) return ask(view);
         const ZoneView& refuge = on_demand_region(view);
-        const MovedPredictor predictor(view.predictor, refuge.speed_per_mille);
-        const PolicyView moved{seen,        view.plan,   predictor,
-                               view.oracle, view.random, view.instances_max};
-        const ZoneView* spot = spot_region(moved, restart_of(view));
+        const std::int32_t speed = std::max(refuge.speed_per_mille, 1);
+        const ZoneView* spot = spot_region(about(view, view.plan, speed), restart_of(view));
         const Plan there = plan_in(spot != nullptr ? spot->zone : main_zone(view.plan), view);
-        Decision decision =
-            ask({seen, there, predictor, view.oracle, view.random, view.instances_max});
+        Decision decision = ask(about(view, there, speed));
         const Market market = decision.market.value_or(Market::none);
         if (market == Market::none || (market == Market::spot && spot == nullptr)) return decision;
         const ZoneView& chosen = market == Market::spot ? *spot : refuge;
         const ZoneCount one{chosen.zone, pool_room(chosen, market, machines(view))};
         if (!already_planned(view.plan, {&one, 1})) decision.zone_counts.emplace(1, one);
         return decision;
+    }
+
+    // The same with that Plan and with on-demand of that speed.
+    static PolicyView about(const PolicyView& view, const Plan& plan, std::int32_t speed) {
+        return {view.seen,         plan,        view.predictor,
+                view.oracle,       view.random, view.instances_max,
+                view.learners_max, speed};
     }
 
     static std::int32_t machines(const PolicyView& view) {
@@ -113,9 +88,9 @@ private:
         }
         const std::int32_t fastest =
             std::ranges::max_element(seen.zones, {}, &ZoneView::speed_per_mille)->speed_per_mille;
-        const DeadlineView now = deadline_view(view);
+        const DeadlineView now = deadline_view(about(view, view.plan, profile_speed));
         const double time_s = to_seconds(now.remaining) - to_seconds(now.overhead);
-        const double needed_s = to_seconds(now.work_at_risk) * 1000;  // at one per mille of speed
+        const double needed_s = to_seconds(now.work_at_risk) * profile_speed;
         StayTerms terms;
         terms.market = Market::on_demand;
         terms.machines = machines(view);
@@ -166,6 +141,8 @@ private:
         return cheapest_stay(seen.zones, terms, seen, seen.workers_min, present,
                              trains ? stay_.least_saving : 0);
     }
+
+    static constexpr std::int32_t profile_speed = 1000;  // per mille
 
     std::unique_ptr<Policy> rule_;
     StayRule stay_;

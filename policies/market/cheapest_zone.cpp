@@ -41,8 +41,9 @@ private:
             std::min(stay_.holding_time, view.predictor.work_time(left, plan, plan.workers_max));
         terms.restart =
             view.predictor.transition_time(Plan{}, plan) + view.predictor.restore_time(plan);
-        const ZoneView* best = cheapest_stay(seen.zones, terms, seen, seen.workers_min,
-                                             main_zone(plan), stay_.least_saving);
+        const std::vector<ZoneView> zones = zones_in_time(view);
+        const ZoneView* best = cheapest_stay(zones, terms, seen, seen.workers_min, main_zone(plan),
+                                             stay_.least_saving);
         Decision decision;
         if (best == nullptr) return decision;  // nobody can carry the job: what is asked for stands
         const ZoneCount one{best->zone, pool_room(*best, terms.market, terms.machines)};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policies/market/zone_speed.hpp"
+
 namespace ukemi::policies {
 
 namespace {
@@ -29,12 +31,12 @@ std::optional<Duration> DeadlineView::meets_line_in(Duration ahead) const {
 
 namespace {
 
-// Between a group of that size and the job's largest.
-double pace_of(const PolicyView& view, const Plan& plan, Duration work_total) {
+// Between the group as it trains now and the job's largest on on-demand.
+double pace_of(const PolicyView& view, const Plan& plan, const Predictor& group,
+               Duration work_total) {
     const std::int32_t workers = std::min(view.seen.workers, plan.workers_max);
     if (workers < view.seen.workers_min || view.seen.transition_remaining > Duration{}) return 0;
-    if (workers == plan.workers_max) return 1;
-    return work_total / view.predictor.work_time(view.seen.samples_total, plan, workers);
+    return work_total / group.work_time(view.seen.samples_total, plan, workers);
 }
 
 bool trains_or_saves(const Observation& seen) {
@@ -48,9 +50,14 @@ bool on_demand_alone(const Observation& seen, const Plan& plan) {
 
 DeadlineView view_under(const PolicyView& view, const Plan& plan, bool on_demand_has_model) {
     const Observation& seen = view.seen;
+    const std::int32_t on_demand_speed = on_demand_speed_per_mille(view);
+    const std::int32_t group_speed = group_speed_per_mille(view);
+    const PredictorAtSpeed on_demand(view.predictor, on_demand_speed);
+    const PredictorAtSpeed group(view.predictor, group_speed);
     const auto work = [&](std::int64_t samples) {
-        return view.predictor.work_time(samples, plan, plan.workers_max);
+        return on_demand.work_time(samples, plan, plan.workers_max);
     };
+    constexpr Duration longest_wait = days(365);  // so that sums of it stay in their range
     DeadlineView result;
     result.elapsed = seen.earlier + seen.now.since_start();
     result.limit = seen.deadline.since_start();
@@ -67,7 +74,7 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan, bool on_demand
     // Wherever the model has to be brought.
     Duration longest_move;
     for (const ZoneView& zone : seen.zones) longest_move = std::max(longest_move, zone.move_time);
-    result.overhead += std::min(longest_move, days(365));
+    result.overhead += std::min(longest_move, longest_wait);
     result.tick = seen.decision_interval;
     // A loss tears the step in progress, and with a clock may wait for a tick to be noticed. Work
     // without steps (one a nanosecond) that is never lost is as in the published rule where all
@@ -75,20 +82,25 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan, bool on_demand
     // What a loss left of the group may be in the midst of a longer step. Machines are asked for at
     // the end of a step, and have their turn at the end of another one: what is done meanwhile may
     // be lost with what was not saved before.
-    const Duration step = std::max(work(1), view.predictor.work_time(1, plan, seen.workers_min));
-    const bool has_steps = step > nanoseconds(1);
+    const auto step_at = [&](const Predictor& speed) {
+        return std::max(speed.work_time(1, plan, plan.workers_max),
+                        speed.work_time(1, plan, seen.workers_min));
+    };
+    const bool has_steps = step_at(view.predictor) > nanoseconds(1);
+    const Duration step =
+        std::min(step_at(group_speed < on_demand_speed ? group : on_demand), longest_wait);
     if (has_steps) result.overhead += (view.predictor.loses_work() ? 2 : 1) * step;
     if (has_steps || view.predictor.loses_work() || seen.losses_between_ticks) {
-        result.overhead += seen.decision_interval;
+        result.overhead += std::min(seen.decision_interval, longest_wait);
     }
     // Machines that are announced to be lost are still there.
     const std::int32_t spot = std::max(spot_within_reach(view), seen.spot_held);
     result.spot_available = spot >= seen.workers_min;
     result.spot_keeps_pace =
         spot >= plan.workers_max ||
-        (result.spot_available &&
-         view.predictor.work_time(seen.samples_total, plan, spot) <= result.limit);
-    result.pace = pace_of(view, plan, result.work_total);
+        (result.spot_available && group.work_time(seen.samples_total, plan, spot) <= result.limit);
+    result.pace = pace_of(view, plan, group, result.work_total);
+    result.slower = group_speed < on_demand_speed;
     if (seen.spot_held >= seen.workers_min) {
         result.held = Market::spot;
     } else if (seen.on_demand_held >= seen.workers_min) {
@@ -154,16 +166,32 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
     // not where its next step could be lost, and not once the strong net finds itself late. One
     // that is announced to be lost would be given up for another, and that changeover is not free.
     const bool at_risk = view.loses_work;
+    // Nor where it is slower than on-demand, by whose speed the time is reckoned.
     const bool too_late =
         strong && (view.in_transition || !view.full_speed || view.leaving || needed > left);
-    if (view.held == Market::spot && !at_risk && !too_late) return Market::spot;
-    if (!strong && view.overhead == Duration{} && view.spot_available) return Market::spot;
+    const bool rides_spot = !at_risk && !view.slower;
+    if (view.held == Market::spot && rides_spot && !too_late) return Market::spot;
+    if (!strong && view.overhead == Duration{} && view.spot_available && rides_spot) {
+        return Market::spot;
+    }
     return Market::on_demand;
 }
 
 bool bears_a_change(const DeadlineView& view, std::int64_t changes) {
     return round_up_to(view.work_at_risk + (changes + 1) * view.overhead, view.tick) <
            round_down_to(view.remaining, view.tick);
+}
+
+std::vector<ZoneView> zones_in_time(const PolicyView& view) {
+    const std::int32_t present = on_demand_speed_per_mille(view);
+    std::vector<ZoneView> zones = view.seen.zones;
+    std::erase_if(zones, [&](const ZoneView& zone) {
+        if (zone.speed_per_mille >= present) return false;
+        PolicyView there = view;
+        there.on_demand_speed_per_mille = std::max(zone.speed_per_mille, 1);
+        return !bears_a_change(deadline_view(there));
+    });
+    return zones.empty() ? view.seen.zones : zones;
 }
 
 std::optional<Duration> sooner_of(std::optional<Duration> one, std::optional<Duration> other) {
@@ -180,11 +208,17 @@ std::optional<Duration> safety_net_due(const DeadlineView& view) {
     // On spot the slack of a job that can lose work shrinks from one checkpoint to the next; asked
     // when a little of it is used up, on-demand would be asked about for ever.
     const bool keeps_work = !view.loses_work || view.held == Market::on_demand;
-    const bool slack_is_steady =
+    const bool trains_whole =
         view.held != Market::none && view.full_speed && !view.in_transition && keeps_work;
-    if (slack_is_steady) return std::nullopt;  // an event will come before the slack shrinks
+    // An event will come before the slack shrinks.
+    if (trains_whole && !view.slower) return std::nullopt;
     const Duration slack = view.remaining - view.work_at_risk - view.overhead;
     if (slack <= Duration{}) return std::nullopt;
+    // Where the zone is slower than on-demand would be, only what it lacks of the pace is used up.
+    if (trains_whole && view.pace > 0 && view.pace < 1) {
+        return std::max(slack, in_seconds(to_seconds(slack) / (1 - view.pace)).value_or(slack) -
+                                   milliseconds(1));
+    }
     return slack;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "policies/policy.hpp"
 
@@ -15,10 +16,12 @@ namespace ukemi::policies {
 std::int32_t spot_within_reach(const PolicyView& view);
 
 struct DeadlineView {
-    Duration elapsed;       // t
-    Duration limit;         // from start to deadline, R(0)
-    Duration remaining;     // R(t), negative once it is too late
-    Duration work_total;    // C(0), at the size that on-demand can always give: the job's largest
+    Duration elapsed;    // t
+    Duration limit;      // from start to deadline, R(0)
+    Duration remaining;  // R(t), negative once it is too late
+    // C(0), at the size that on-demand can always give, the job's largest, and at the speed of the
+    // zone where it would be bought.
+    Duration work_total;
     Duration work_left;     // C(t)
     Duration work_at_risk;  // work left if all that may be taken were lost now; C(t) if lossless
     Duration overhead;      // d: transition, with restore and the checkpoint that precedes it
@@ -26,12 +29,13 @@ struct DeadlineView {
     bool spot_available = false;  // enough for the job to train at all
     // As much of it as keeps to the line from start to deadline, or as the job can use.
     bool spot_keeps_pace = false;
-    double pace = 0;             // at which the group trains now; 1: that of the job's largest
+    double pace = 0;             // at which the group trains now; 1: that of C(t)
     Market held = Market::none;  // what it has enough of now; spot if it has enough of both
     // Spot is there, and on-demand trains or saves until nothing can be lost any more.
     bool leaves_on_demand = false;
     bool in_transition = false;
     bool full_speed = false;  // as many workers train as ever will
+    bool slower = false;      // the zone of the group is slower than that of on-demand would be
     bool leaving = false;     // too few are held that nobody has announced to be lost
     bool loses_work = false;  // finished steps are at risk until they are saved
 
@@ -73,6 +77,10 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view);
 
 // Whether there is time for changes that are not needed: so many changeovers, and then the net.
 bool bears_a_change(const DeadlineView& view, std::int64_t changes = 1);
+
+// The zones that the deadline bears: not those that are slower than the Plan's, if on-demand there
+// would not bear a changeover more. All, if none is left.
+std::vector<ZoneView> zones_in_time(const PolicyView& view);
 
 // The earlier of two moments to ask again; nothing is never.
 std::optional<Duration> sooner_of(std::optional<Duration> one, std::optional<Duration> other);

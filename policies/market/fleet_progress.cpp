@@ -3,7 +3,8 @@
 // Uniform progress (Wu et al., NSDI'24, §4.3) for jobs that grow and shrink: all the spot there is,
 // and beside it, while the job is behind the line, as many on-demand machines as finish the work
 // two changeovers before the deadline. The job counts as behind until it is two changeovers ahead
-// (the hysteresis of uniform progress). Once the safety net insists, the whole fleet is on-demand.
+// (the hysteresis of uniform progress). Once the safety net
+// insists, the whole fleet is on-demand.
 //
 // A loss stops the whole group, on-demand and all. So the policy measures which share of its pace
 // a fleet with spot makes, and fills up only where that costs less than taking turns: spot alone,
@@ -14,6 +15,7 @@
 #include "policies/market/deadline_view.hpp"
 #include "policies/market/pools.hpp"
 #include "policies/market/safety_net_choice.hpp"
+#include "policies/market/zone_speed.hpp"
 
 namespace ukemi::policies {
 
@@ -65,8 +67,10 @@ private:
         const DeadlineView now = watch_.look(view);
         Decision decision;
         if (now.work_left <= Duration{} || view.seen.zones.empty()) return decision;
-        efficiency_.look(view);
-        decision.reason = follow_line(view, now);
+        const PredictorAtSpeed predictor(view.predictor, on_demand_speed_per_mille(view));
+        const PolicyView at_speed{view.seen, view.plan, predictor, view.oracle, view.random};
+        efficiency_.look(at_speed);
+        decision.reason = follow_line(at_speed, now);
         decision.market_counts = counts_with(view, on_demand_);
         decision.ask_again_in = ask_again(now);
         return decision;
@@ -147,7 +151,7 @@ private:
         const auto buy = [&](Market market, std::int32_t least, std::int32_t most) {
             if (most == 0) return;
             for (const auto& [zone, count] :
-                 filled_zones(view.plan, market, least, most, view.seen)) {
+                 filled_zones(view.plan, market, least, most, view.seen.zones, view.seen)) {
                 counts.push_back({zone, market, count});
             }
         };

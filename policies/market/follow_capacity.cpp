@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/config_reader.hpp"
+#include "policies/market/deadline_view.hpp"
 #include "policies/market/pools.hpp"
 
 namespace ukemi::policies {
@@ -28,7 +29,7 @@ private:
         const Observation& seen = view.seen;
         if (seen.zones.empty()) return {};  // a world that shows no zones has nothing to follow
         const auto counts = filled_zones(view.plan, fleet_market(view.plan), seen.workers_min,
-                                         view.plan.workers_max, seen);
+                                         view.plan.workers_max, zones_in_time(view), seen);
         Decision decision;
         if (already_planned(view.plan, counts)) return decision;
         decision.zone_counts = counts;

@@ -35,8 +35,8 @@ std::int32_t planned_in(const Plan& plan, ZoneId zone, Market market) {
 }
 
 std::vector<ZoneCount> filled_zones(const Plan& plan, Market market, std::int32_t least,
-                                    std::int32_t most, const Observation& seen) {
-    std::vector<ZoneView> zones = seen.zones;
+                                    std::int32_t most, std::vector<ZoneView> zones,
+                                    const Observation& seen) {
     sort_by_cost(zones, market, seen);
     std::vector<ZoneCount> counts;
     std::int32_t placed = 0;

@@ -26,12 +26,13 @@ std::int32_t pool_room(const ZoneView& zone, Market market, std::int32_t wanted)
 
 std::int32_t planned_in(const Plan& plan, ZoneId zone, Market market);
 bool already_planned(const Plan& plan, std::span<const ZoneCount> counts);
-// As many machines as the zones carry, `most` at most: what is planned in that market stays where
+// As many machines as these zones carry, `most` at most: what is planned in that market stays where
 // there is room for it, the rest goes where a unit of work is cheapest. What lacks of `least` is
-// asked for there, to be filled when capacity comes. By zone, without those that get none; the
-// Observation shows at least one.
+// asked for there, to be filled when capacity comes. By zone, without those that get none; there
+// is at least one.
 std::vector<ZoneCount> filled_zones(const Plan& plan, Market market, std::int32_t least,
-                                    std::int32_t most, const Observation& seen);
+                                    std::int32_t most, std::vector<ZoneView> zones,
+                                    const Observation& seen);
 // As many machines as are wanted are planned, and there is room for them where they are.
 bool is_placed(const Plan& plan, std::int32_t wanted, const Observation& seen);
 // The zone of the plan's largest line, the first among equals; zone 0 for an empty fleet.

@@ -68,14 +68,14 @@ private:
         const Market market = fleet_market(plan);
         const std::int32_t wanted = std::max(plan.workers_max, seen.workers_min);
         if (is_placed(plan, wanted, seen) && !bears_a_change(deadline_view(view))) return {};
+        std::vector<ZoneView> zones = zones_in_time(view);
         // On-demand is there for the asking: where the zones are too few for the share, it gives
         // way.
-        const auto zone_count = static_cast<std::int64_t>(seen.zones.size());
+        const auto zone_count = static_cast<std::int64_t>(zones.size());
         const std::int64_t even = (wanted + zone_count - 1) / zone_count;
         const auto most_in_one = std::max<std::int64_t>(
             market == Market::on_demand ? even : 1,
             static_cast<std::int64_t>(share_ * static_cast<double>(wanted) + 1e-9));
-        std::vector<ZoneView> zones = seen.zones;
         sort_by_cost(zones, market, seen);
         std::vector<Pool> pools;
         std::int64_t kept = 0;

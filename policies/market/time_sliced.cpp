@@ -70,7 +70,7 @@ private:
             tick_s > 0 ? need_s > available_s - tick_s : need_s >= available_s;
         const bool job_is_late = rounded_up(rest_s, tick_s) > to_seconds(now.remaining) - tick_s;
         if (slice_is_late || job_is_late) {
-            const bool on_spot = now.held == Market::spot && !now.leaves_on_demand;
+            const bool on_spot = now.held == Market::spot && !now.leaves_on_demand && !now.slower;
             const bool stay = on_spot && now.work_at_risk == now.work_left;
             const std::string_view why = job_is_late ? "safety net" : "slice is late";
             return buy(stay ? Market::spot : Market::on_demand, why);

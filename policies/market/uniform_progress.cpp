@@ -71,7 +71,8 @@ private:
             sooner(now.meets_line_in(Duration{}));
         }
         // On-demand at full speed keeps its distance to the net.
-        const bool falls_behind = now.held == Market::none || now.in_transition || !now.full_speed;
+        const bool falls_behind =
+            now.held == Market::none || now.in_transition || !now.full_speed || now.slower;
         if (now.held != Market::spot && falls_behind) {
             sooner(in_seconds(to_seconds(now.remaining - now.work_at_risk - 2 * now.overhead)));
         }

@@ -203,6 +203,18 @@ TEST_CASE("safety net: where changing over is free the simple net still takes sp
     CHECK(safety_net(SafetyNet::strong, view_of(job)) == Market::on_demand);
 }
 
+TEST_CASE("safety net: also where changing over is free, work that can be lost is not left to spot",
+          "[safety_net]") {
+    // Four hours are done, three are saved: 45 h at risk, and 45 h left.
+    Situation job;
+    job.profile.lossless = false;
+    job.profile.restart = {};
+    job.at(hours(7), hours(4)).spot(1).hold(Market::spot);
+    job.seen.samples_safe = hours(3).raw();
+    CHECK(view_of(job).overhead == Duration{});
+    CHECK(safety_net(SafetyNet::simple, view_of(job)) == Market::on_demand);
+}
+
 TEST_CASE("safety net: with a tick, times are rounded so that the next tick is not too late",
           "[safety_net]") {
     // Tick 600 s; needed: 172800 + 360 = 173160 s, up to 289 ticks = 173400 s. The deadline is half

@@ -70,7 +70,47 @@ RegionCase random_region(std::uint64_t seed) {
     return one;
 }
 
+// 10 h of work; on-demand in a zone of 1.5 times the speed without spot, spot in a zone of 1.
+records::RunResult run_beside_fast_zone(std::string_view rule, Duration deadline, bool lossless) {
+    std::vector<sim::ZoneData> zones{
+        zone("fast", capacity({{Duration{}, 0}}, hours(60)), price(1)),
+        zone("slow", capacity({{Duration{}, 1}}, hours(60)), price(1))};
+    zones.front().speed_per_mille = 1500;
+    sim::JobSpec spec = job(hours(10));
+    spec.profile.restart = spec.profile.resize = minutes(1);
+    spec.profile.lossless = lossless;
+    spec.profile.checkpoint = whole_seconds(10);
+    if (!lossless) spec.plan.checkpoint_interval = minutes(30);
+    spec.deadline = at(deadline);
+    return run(market(std::move(zones)), spec,
+               {{"cheapest_region_net", fmt::format(R"({{"rule": "{}"}})", rule)}});
+}
+
 }  // namespace
+
+TEST_CASE("deadline: spot in a slow region is left in time for on-demand in a fast one",
+          "[deadline]") {
+    const auto* rule = GENERATE("greedy", "time_sliced", "uniform_progress", "rc_threshold");
+    for (const Duration deadline : {minutes(450), hours(9), minutes(594)}) {
+        for (const bool lossless : {false, true}) {
+            CAPTURE(rule, to_hours(deadline), lossless);
+            const auto result = run_beside_fast_zone(rule, deadline, lossless);
+            CHECK(result.deadline_met);
+            CHECK(result.transitions < 20);
+        }
+    }
+}
+
+TEST_CASE("deadline: a zone that is slower than the profile needs on-demand sooner", "[deadline]") {
+    const auto* rule = GENERATE("greedy", "time_sliced", "uniform_progress", "rc_threshold");
+    std::vector<sim::ZoneData> zones{
+        zone("z", capacity({{Duration{}, 1}, {hours(2), 0}}, hours(60)), price(1))};
+    zones.front().speed_per_mille = 800;
+    sim::JobSpec spec = job(hours(10));
+    spec.profile.restart = spec.profile.resize = minutes(1);
+    spec.deadline = at(minutes(810));
+    CHECK(run(market(std::move(zones)), spec, {{rule, "{}"}}).deadline_met);
+}
 
 TEST_CASE("deadline: cheapest_region_net keeps the promise, with every rule and way of saving",
           "[deadline][property]") {
