@@ -3,7 +3,7 @@
 // Uniform progress (Wu et al., NSDI'24, §4.3) for jobs that grow and shrink: all the spot there is,
 // and beside it, while the job is behind the line, as many on-demand machines as finish the work
 // two changeovers before the deadline. The job counts as behind until it is two changeovers ahead
-// (the hysteresis of uniform progress). Once the safety net
+// (the hysteresis of uniform progress; without a clock a minute at least). Once the safety net
 // insists, the whole fleet is on-demand.
 //
 // A loss stops the whole group, on-demand and all. So the policy measures which share of its pace
@@ -86,7 +86,7 @@ private:
             on_demand_ = view.plan.workers_max;
             return "no time for another changeover";
         }
-        behind_ = now.behind(Duration{}) || (behind_ && now.level_or_behind(2 * now.overhead));
+        behind_ = now.behind(Duration{}) || (behind_ && now.level_or_behind(far_ahead(now)));
         // Filling up is a change, which waits for one that is under way, and the spot of it may be
         // lost the moment after.
         const std::int64_t changes = now.in_transition ? 3 : 2;
@@ -174,7 +174,14 @@ private:
     std::optional<Duration> ask_again(const DeadlineView& now) const {
         if (now.tick > Duration{}) return std::nullopt;
         return sooner_of(safety_net_due(now),
-                         now.meets_line_in(behind_ ? 2 * now.overhead : Duration{}));
+                         now.meets_line_in(behind_ ? far_ahead(now) : Duration{}));
+    }
+
+    // From when on a job that was behind is so no more. Without a clock changes that are free would
+    // otherwise come one after the other, on the line itself.
+    static Duration far_ahead(const DeadlineView& now) {
+        const Duration least = now.tick > Duration{} ? Duration{} : minutes(1);
+        return std::max(2 * now.overhead, least);
     }
 
     DeadlineWatch watch_;

@@ -97,6 +97,19 @@ TEST_CASE(
     CHECK(planned(job, *policy) == lines(3, 0));
 }
 
+TEST_CASE("fleet progress: without a clock, free changes do not come one after the other",
+          "[fleet]") {
+    // A minute ahead of the line: ep(13 h 1 min) = 6 h and 28 s.
+    const auto policy = policy_named("fleet_progress");
+    Situation job = fleet_of_eight(behind, 3);
+    job.profile.restart = {};
+    CHECK(planned(job, *policy) == lines(3, 1));
+    job.at(hours(13), hours(6) + whole_seconds(27));
+    CHECK(planned(job, *policy) == lines(3, 1));
+    job.at(hours(13), hours(6) + whole_seconds(28));
+    CHECK(planned(job, *policy) == lines(3, 0));
+}
+
 TEST_CASE("fleet progress: takes turns instead where losses cost a fleet with spot its pace",
           "[fleet]") {
     const auto policy = policy_named("fleet_progress");
