@@ -10,8 +10,12 @@
 //
 // A job that can grow and shrink is there in parts. «Spot is there» then means as much spot as
 // keeps to the line by itself; with less, a job that is behind goes to on-demand, and one that is
-// ahead trains on what there is instead of idling.
+// ahead trains on what there is instead of idling. Where a zone policy then buys spot in another
+// zone than the Plan's, with too little of it, such spot does not count until some zone carries
+// more or less: or the job would go to and fro between that zone and on-demand.
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "base/bounded_duration.hpp"
 #include "policies/market/deadline_view.hpp"
@@ -31,10 +35,25 @@ public:
 
 private:
     Decision choose(const PolicyView& view) override {
-        const DeadlineView now = watch_.look(view);
+        DeadlineView now = watch_.look(view);
+        const std::vector<std::int32_t> capacities = capacities_in(view.seen);
+        const bool short_of_pace = !now.spot_keeps_pace;
+        if (now.held != Market::spot && capacities == fell_short_) now.spot_keeps_pace = false;
         Decision decision = rule(now);
         decision.ask_again_in = ask_again(now);
+        if (decision.market == Market::spot) {
+            took_spot_ = capacities;
+        } else if (decision.market == Market::on_demand) {
+            const bool on_spot = fleet_market(view.plan) == Market::spot;
+            if (on_spot && short_of_pace && capacities == took_spot_) fell_short_ = capacities;
+        }
         return decision;
+    }
+
+    static std::vector<std::int32_t> capacities_in(const Observation& seen) {
+        std::vector<std::int32_t> capacities;
+        for (const ZoneView& zone : seen.zones) capacities.push_back(zone.spot_capacity);
+        return capacities;
     }
 
     Decision rule(const DeadlineView& now) {
@@ -89,6 +108,10 @@ private:
     Duration least_ahead_;
     DeadlineWatch watch_;
     LatchingNet net_;
+    // What the zones carried when spot was last chosen, and when the spot that was then bought did
+    // not keep pace.
+    std::optional<std::vector<std::int32_t>> took_spot_;
+    std::optional<std::vector<std::int32_t>> fell_short_;
 };
 
 }  // namespace

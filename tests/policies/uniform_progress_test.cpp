@@ -183,3 +183,38 @@ TEST_CASE("uniform progress: near its end an idle job asks again two changeovers
     const Decision then = job.at(hours(51) + *waits.ask_again_in, done).ask(*policy);
     CHECK(then.reason == "no time for another changeover");
 }
+
+TEST_CASE("uniform progress: spot that was bought elsewhere and fell short does not count again",
+          "[uniform_progress]") {
+    // Two machines train as fast as the profile, one a third as fast. Spot for both is in the zone
+    // of on-demand, but a zone policy takes the cheap zone, which carries one.
+    const auto policy = policy_named("uniform_progress");
+    Situation job;
+    job.plan.workers_max = 2;
+    job.plan.global_batch = 1;
+    job.profile.throughput = {{1, {1, nanoseconds(3)}}, {2, {1, nanoseconds(1)}}};
+    job.seen.deadline = Instant::at(hours(72));
+    job.seen.zones.push_back(job.seen.zones.front());
+    job.seen.zones[1].zone = ZoneId{1};
+    job.seen.zones[0].spot_capacity = 2;
+    job.seen.zones[1].spot_capacity = 1;
+    job.plan.fleet = {{ZoneId{0}, 0, Market::spot, 2, {}}};
+    CHECK(job.market(*policy) == Market::spot);
+    job.plan.fleet = {{ZoneId{1}, 0, Market::spot, 1, {}}};
+    CHECK(job.at(minutes(1)).market(*policy) == Market::on_demand);
+    // On on-demand, and far ahead.
+    job.plan.fleet = {{ZoneId{0}, 0, Market::on_demand, 2, {}}};
+    job.hold(Market::on_demand).at(hours(3), hours(3));
+    CHECK(job.market(*policy) == Market::on_demand);
+    CHECK(job.ask(*policy).reason == "stay until ahead");
+    job.seen.zones[1].spot_capacity = 2;
+    CHECK(job.market(*policy) == Market::spot);
+    // Spot that has just gone tells nothing of the zone that a policy would take now.
+    job.plan.fleet = {{ZoneId{1}, 0, Market::spot, 2, {}}};
+    job.hold(Market::none).at(hours(6), hours(3));
+    job.seen.zones[1].spot_capacity = 0;
+    CHECK(job.market(*policy) == Market::on_demand);
+    job.plan.fleet = {{ZoneId{0}, 0, Market::on_demand, 2, {}}};
+    job.hold(Market::on_demand).at(hours(9), hours(9));
+    CHECK(job.market(*policy) == Market::spot);
+}
