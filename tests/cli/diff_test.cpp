@@ -101,13 +101,13 @@ TEST_CASE("comparison: errors are predicted less measured, relative to what was 
                          {"steps", 30},
                          {"finished", false}});
     // Both trained for 60 s and 40 s; the transitions took 20 s and 30 s of wall time.
-    const std::string header = "t_s,phase,spot_held\n";
+    const std::string header = "t_s,phase,progress\n";
     write_file(sim / "runs/greedy--calm--seed-1/timeline.csv",
-               header + "0,transition,1\n20,running,1\n80,waiting,1\n100,finished,0\n");
+               header + "0,transition,0\n20,running,0\n80,waiting,1\n100,finished,1\n");
     write_file(live / "runs/greedy--calm--seed-1/timeline.csv",
                header +
-                   "0,transition,1\n30,running,1\n50,checkpointing,1\n60,running,1\n"
-                   "80,finished,0\n");
+                   "0,transition,0\n30,running,0\n50,checkpointing,0.5\n60,running,0.5\n"
+                   "80,finished,1\n");
     const analysis::ResultsComparison comparison = analysis::compare_results(sim, live);
     REQUIRE(comparison.runs.size() == 1);
     const analysis::ComparedResult& run = comparison.runs.front();
