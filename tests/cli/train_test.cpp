@@ -183,9 +183,12 @@ TEST_CASE("ukemi train: a checkpoint that another run has left has no account he
     });
     const auto old = checkpoints_in(left);
     REQUIRE_FALSE(old.empty());
+    const std::string account = text_in(left / "account.json");
     run_ukemi_until(folder.path(), train({"--force"}), SIGKILL, [&] {
         const auto now = checkpoints_in(left);
-        return !now.empty() && now.front() < old.front();
+        // The account is written after the checkpoint.
+        return !now.empty() && now.front() < old.front() &&
+               text_in(left / "account.json") != account;
     });
     REQUIRE(checkpoints_in(left).front() < old.front());
     const std::int64_t steps = steps_in(checkpoints_in(left).back());
