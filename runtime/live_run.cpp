@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/csv_writer.hpp"
 #include "kernels/checkpoint_file.hpp"
@@ -213,7 +214,7 @@ LiveSetup checked_setup(const scenarios::Scenario& scenario, const scenarios::Po
 
 void note_resumed(const LiveSetup& live, const LiveOptions& options, LiveRecord& record) {
     if (live.resume_from.empty()) return;
-    LiveRecord::Resumed& resumed = record.resumed.emplace();
+    LiveRecord::Resumed resumed;
     resumed.from = live.resume_from.filename().string();
     resumed.folder = live.resume_from.parent_path();
     resumed.steps = live.resume_steps;
@@ -221,6 +222,7 @@ void note_resumed(const LiveSetup& live, const LiveOptions& options, LiveRecord&
     if (options.before) resumed.pieces = options.before->pieces;
     resumed.time = live.earlier_time;
     resumed.cost = live.earlier_cost;
+    record.resumed = std::move(resumed);
 }
 
 // It could not live through its past.
