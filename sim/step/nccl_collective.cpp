@@ -23,7 +23,7 @@ struct Rings {
 
 // Whose way to its NIC is narrow leaves by another one that has the same, where NVLink leads there
 // (PXN).
-std::vector<std::size_t> exits_of(std::span<const WayOut> ways, bool nvlink) {
+std::vector<std::size_t> places_left_by(std::span<const WayOut> ways, bool nvlink) {
     std::vector<std::size_t> exits;
     for (std::size_t place = 0; place < ways.size(); ++place) {
         const auto better = std::ranges::find_if(ways, [&](const WayOut& other) {
@@ -48,7 +48,7 @@ Rings rings_of(const Topology& topology, std::span<const DeviceId> workers,
     if (first.size() > 1) inside = ring_places(find_rings(topology, first), first);
     const std::vector<WayOut> ways = ways_out(topology, workers, first.size());
     return {rings_through(inside, ways, static_cast<std::size_t>(place.channels), workers.size()),
-            exits_of(ways, place.nvlink)};
+            places_left_by(ways, place.nvlink)};
 }
 
 // Of all rings. A ring stays on its rail (NCCL_CROSS_NIC=0, and PXN): between machines it goes from

@@ -30,6 +30,15 @@ std::vector<std::string> successor_words(const AgentsRig& rig, const std::string
     return words;
 }
 
+// A successor that takes over both workers, trains with them, and is told to stop.
+Ran stopped_successor(const AgentsRig& rig, const std::string& out) {
+    const auto run = rig.start(successor_words(rig, out));
+    await_words(*run, "took over 2 workers");
+    await_words(*run, "2 workers train");
+    run->send(SIGTERM);
+    return run->wait();
+}
+
 int kills_wanted() {
     const char* const given = std::getenv("UKEMI_TAKEOVER_KILLS");
     return given == nullptr ? 4 : std::atoi(given);
@@ -128,11 +137,7 @@ TEST_CASE("ukemi train: a successor whose workers have the model needs no whole 
     run->wait();
     write_file(rig.folder() / "first-checkpoints/checkpoint-000000000001.ukemi", "none");
     CHECK(damage_all() > 0);
-    run = rig.start(successor_words(rig, "second"));
-    await_words(*run, "took over 2 workers");
-    await_words(*run, "2 workers train");
-    run->send(SIGTERM);
-    const Ran ran = run->wait();
+    const Ran ran = stopped_successor(rig, "second");
     INFO(ran.err);
     CHECK(ran.code == 1);
     CHECK_THAT(ran.err, Catch::Contains("no checkpoint in it is whole") &&
@@ -159,11 +164,7 @@ TEST_CASE("ukemi train: a resumed run's successor has the bill of all its pieces
     await_words(*run, "2 workers train");
     run->send(SIGKILL);
     run->wait();
-    run = rig.start(successor_words(rig, "third"));
-    await_words(*run, "took over 2 workers");
-    await_words(*run, "2 workers train");
-    run->send(SIGTERM);
-    const Ran ran = run->wait();
+    const Ran ran = stopped_successor(rig, "third");
     INFO(ran.err);
     CHECK(ran.code == 1);
     const auto resumed = live_json_in(rig.folder() / "third").at("resumed");
