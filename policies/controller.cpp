@@ -342,7 +342,8 @@ void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& s
                           oracle_,
                           slot.random,
                           capabilities_.instances_max,
-                          capabilities_.learners_max};
+                          capabilities_.learners_max,
+                          samples_per_epoch_};
     const auto answer = [&]() -> Decision {
         switch (event.hook) {
             case Hook::before_train: return policy.before_train(view);

@@ -86,6 +86,7 @@ struct PolicyView {
     // That a Plan may hold at most, as the world's capabilities say.
     std::int32_t instances_max = std::numeric_limits<std::int32_t>::max();
     std::int32_t learners_max = std::numeric_limits<std::int32_t>::max();  // the same, on each GPU
+    std::int64_t samples_per_epoch = 0;  // of the job; zero: nobody named epochs
     // Of workers where on-demand would be bought, as a policy that places machines tells the rule
     // that it asks; zero: that of the Plan's zones (market/zone_speed.hpp).
     std::int32_t on_demand_speed_per_mille = 0;

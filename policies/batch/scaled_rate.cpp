@@ -44,26 +44,14 @@ public:
         rate_ = settings_.times * view.plan.learning_rate;
         return {};
     }
-    Decision before_epoch(const PolicyView& view) override {
-        samples_an_epoch_.look(view.seen);
-        return rate_now(view);
-    }
+    Decision before_epoch(const PolicyView& view) override { return rate_now(view); }
     Decision after_step(const PolicyView& view) override { return rate_now(view); }
 
 private:
-    // An Observation does not say how long an epoch is: the first one that ends does.
-    struct EpochLength {
-        void look(const Observation& seen) {
-            if (samples == 0 && seen.epoch > 0) {
-                samples = static_cast<double>(seen.samples_done) / static_cast<double>(seen.epoch);
-            }
-        }
-        double samples = 0;
-    };
-
-    double epochs_done(const Observation& seen) const {
-        if (samples_an_epoch_.samples == 0) return static_cast<double>(seen.epoch);
-        return static_cast<double>(seen.samples_done) / samples_an_epoch_.samples;
+    static double epochs_done(const PolicyView& view) {
+        if (view.samples_per_epoch == 0) return static_cast<double>(view.seen.epoch);
+        return static_cast<double>(view.seen.samples_done) /
+               static_cast<double>(view.samples_per_epoch);
     }
 
     double goal_of(double times) const {
@@ -78,11 +66,10 @@ private:
     }
 
     Decision rate_now(const PolicyView& view) {
-        samples_an_epoch_.look(view.seen);
         const double times = static_cast<double>(batch_of(view)) / reference_;
         const bool longer = settings_.goal == RateGoal::legw;
         const double warm_up = settings_.warm_up_epochs * (longer ? std::max(times, 1.0) : 1);
-        const double epochs = epochs_done(view.seen);
+        const double epochs = epochs_done(view);
         const double warmed = warm_up > 0 ? std::min(1.0, epochs / warm_up) : 1;
         double wanted = rate_ * (1 + (goal_of(times) - 1) * warmed);
         for (const double at : settings_.drop_at_epochs) {
@@ -99,7 +86,6 @@ private:
     ScaledRateSettings settings_;
     double reference_ = 1;  // the first batch
     double rate_ = 0;       // that goes with it
-    EpochLength samples_an_epoch_;
 };
 
 }  // namespace

@@ -8,6 +8,8 @@ namespace ukemi {
 
 // Four workers, batch 256 at rate 0.1; T = 10 ms + 0.1 ms × samples of a worker.
 struct BatchSituation : Situation {
+    std::int64_t samples_per_epoch = 10'000;
+
     BatchSituation() {
         profile.step_time.emplace();
         profile.step_time->compute = policies::affine_time(milliseconds(10), nanoseconds(100'000));
@@ -22,15 +24,16 @@ struct BatchSituation : Situation {
         seen.gradient.noise_scale = noise_scale;
         return *this;
     }
-    BatchSituation& epoch(std::int64_t number, std::int64_t samples_each = 10'000) {
+    BatchSituation& epoch(std::int64_t number) {
         seen.epoch = number;
-        seen.samples_done = number * samples_each;
+        seen.samples_done = number * samples_per_epoch;
         return *this;
     }
     // What the hook answers; it is committed.
     policies::Decision carry_out(policies::Policy& policy, policies::Hook hook) {
         const auto predictor = test::make_profile_predictor(profile);
-        const policies::PolicyView view{seen, plan, *predictor, nullptr, random};
+        policies::PolicyView view{seen, plan, *predictor, nullptr, random};
+        view.samples_per_epoch = samples_per_epoch;
         const policies::Decision decision =
             hook == policies::Hook::before_train   ? policy.before_train(view)
             : hook == policies::Hook::before_epoch ? policy.before_epoch(view)

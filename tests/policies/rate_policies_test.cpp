@@ -68,6 +68,21 @@ TEST_CASE("scaled_rate: in proportion to the batch after its warm-up, with drops
     CHECK(job.plan.learning_rate == Approx(one.full / 1000));
 }
 
+TEST_CASE("scaled_rate: the warm-up ends after its epochs, however long a step is", "[rate]") {
+    BatchSituation job;
+    const auto policy = policy_named("scaled_rate", R"({"least_change": 0})");
+    job.carry_out(*policy, Hook::before_train);
+    job.plan.global_batch = 1024;
+    for (const auto& [samples, rate] :
+         {std::pair{8'000, 0.148}, {16'000, 0.196}, {48'000, 0.388}, {56'000, 0.4}}) {
+        CAPTURE(samples);
+        job.seen.samples_done = samples;  // steps of 8000, four fifths of an epoch
+        job.seen.epoch = samples / 10'000;
+        job.carry_out(*policy, Hook::after_step);
+        CHECK(job.plan.learning_rate == Approx(rate));
+    }
+}
+
 TEST_CASE("scaled_rate: from so many times the first rate", "[rate]") {
     BatchSituation job;
     const auto policy = policy_named("scaled_rate", R"({"least_change": 0, "times": 0.5})");
