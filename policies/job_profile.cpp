@@ -76,24 +76,29 @@ Duration time_for(StepRate rate, std::int64_t steps) {
 
 namespace {
 
-StepRate rate_in(const std::vector<ThroughputPoint>& points, std::int32_t workers) {
-    INVARIANT(!points.empty());
+StepRate rate_in(const JobProfile& profile, std::int32_t workers) {
+    const std::vector<ThroughputPoint>& points = profile.throughput;
+    const bool grows = profile.batch_grows;
+    INVARIANT(!points.empty() && workers > 0);
     if (workers <= points.front().workers) return points.front().rate;
     for (std::size_t right = 1; right < points.size(); ++right) {
         if (points[right].workers < workers) continue;
         const ThroughputPoint& a = points[right - 1];
         const ThroughputPoint& b = points[right];
         if (b.workers == workers) return b.rate;
-        // Steps per span at both ends, interpolated: integers, so equal on every machine.
+        // Batches per span at both ends, interpolated: integers, so equal on every machine.
         const Duration span = common_span(a.rate, b.rate);
-        const auto per_span = [&](StepRate rate) {
-            return static_cast<Int128>(rate.steps) * span.raw() / rate.per.raw();
+        const auto per_span = [&](const ThroughputPoint& point) {
+            return static_cast<Int128>(point.rate.steps) * span.raw() / point.rate.per.raw() *
+                   (grows ? point.workers : 1);
         };
-        const Int128 low = per_span(a.rate);
-        const Int128 rise = (per_span(b.rate) - low) * (workers - a.workers);
-        return {static_cast<std::int64_t>(low + rise / (b.workers - a.workers)), span};
+        const Int128 low = per_span(a);
+        const Int128 rise = (per_span(b) - low) * (workers - a.workers);
+        const Int128 batches = low + rise / (b.workers - a.workers);
+        return {static_cast<std::int64_t>(batches / (grows ? workers : 1)), span};
     }
-    return points.back().rate;
+    const ThroughputPoint& last = points.back();
+    return grows ? times_ratio(last.rate, last.workers, workers) : last.rate;
 }
 
 struct StepOverLinks {
@@ -103,7 +108,7 @@ struct StepOverLinks {
 
 // `throughput` has the ring over the hosts in it: no step is longer than it was measured.
 StepOverLinks step_over_links(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
-    const Duration step = time_for(rate_in(profile.throughput, workers), 1);
+    const Duration step = time_for(rate_in(profile, workers), 1);
     const Duration around =
         std::min(ring_over_hosts(profile.links, workers), step - nanoseconds(1));
     const bool by_tree = goes_by_tree(profile.links, plan, workers);
@@ -135,7 +140,7 @@ StepRate compute_rate(const JobProfile& profile, const Plan& plan, std::int32_t 
         return {1, deep->steps[std::min(whole, deep->steps.size()) - 1]};
     }
     if (profile.step_time) return {1, step_of(*profile.step_time, plan, workers)};
-    const StepRate rate = rate_in(profile.throughput, workers);
+    const StepRate rate = rate_in(profile, workers);
     if (profile.learner_speeds.empty() || plan.learners_per_gpu == 1) return rate;
     const auto last = std::ssize(profile.learner_speeds) - 1;
     const auto index = std::min<std::ptrdiff_t>(plan.learners_per_gpu - 1, last);

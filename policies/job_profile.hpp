@@ -71,13 +71,16 @@ struct JobProfile {
     // it; where the Plan has a tree, that one's time stands in the ring's place. Not beside
     // `step_time`, `communication` and `pipelines`.
     HostLinks links;
+    // Each worker has a batch: a step of `throughput` is of more samples the more there are.
+    bool batch_grows = false;
     Duration spawn;  // from a machine's being there until its worker can join; others train
 };
 
 // How fast a group of that size steps under this Plan: the one answer to how long a step takes, for
 // the simulator, for Predictors and for the optimum; calm machines, an idle network. Without a
 // `step_time`, between two points of `throughput` the rate is interpolated linearly; outside it is
-// that of the nearest end, so a table never promises a speed-up that nobody measured.
+// that of the nearest end, so a table never promises a speed-up that nobody measured. It is one of
+// samples where `batch_grows`, but below the table each worker is as fast as in the smallest group.
 StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t workers);
 
 // What a step of this Plan waits for, on an idle network. One worker alone sends nothing.

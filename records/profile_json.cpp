@@ -279,6 +279,7 @@ json to_json(const policies::JobProfile& profile) {
                    {"checkpoint_ns", profile.checkpoint.raw()},
                    {"restore_ns", profile.restore.raw()},
                    {"sharded", profile.sharded}};
+    if (profile.batch_grows) object["batch_grows"] = true;
     if (profile.step_time) object["step_time"] = step_time_json(*profile.step_time);
     for (const policies::ExposedCommunication& one : profile.communication) {
         object["communication"].push_back(communication_json(one));
@@ -349,6 +350,7 @@ policies::JobProfile profile_from(const json& object) {
         profile.throughput.push_back(point);
     });
     if (profile.throughput.empty()) Fields::refuse("throughput", "at least one point");
+    fields.flag("batch_grows", profile.batch_grows);  // not in older logs
     fields.list("communication", [&](const json& element) {
         policies::ExposedCommunication one = communication_from(element);
         const auto same = std::ranges::find(profile.communication, one.collective,

@@ -384,6 +384,7 @@ policies::JobProfile measured_profile(const LiveCosts& costs, const Scenario& sc
     };
     policies::JobProfile profile = scenario.job.profile;
     profile.throughput.clear();
+    profile.batch_grows = scenario.job.plan.global_batch == 0;
     profile.step_time.reset();
     const StepLaw law = costs.law();
     std::string why;

@@ -279,6 +279,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
         read_costs_file(config, by_time, scenario);
     } else if (!read_step_time(config, by_time, scenario)) {
         job.profile.throughput = read_throughput(config, by_time, job.plan);
+        job.profile.batch_grows = job.plan.global_batch == 0;
     }
     read_learner_speeds(config, job.profile, job.plan);
     if (!by_time) read_communication(config, job);

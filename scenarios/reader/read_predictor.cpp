@@ -18,6 +18,7 @@ void read_guess(ConfigReader& config, Scenario& scenario) {
         job.guess = job.profile;
         job.guess->step_time.reset();
         job.guess->throughput = read_throughput(config, by_time, job.plan);
+        job.guess->batch_grows = job.plan.global_batch == 0;
     }
     if (!config.has("costs")) return;
     if (by_time) config.fail("costs", "goes with \"samples\", and this job is given as \"work\"");

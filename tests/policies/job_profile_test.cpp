@@ -79,6 +79,22 @@ TEST_CASE("rate: no speed-up that nobody measured", "[job_profile]") {
     CHECK(rate_of(profile, Plan{}, 100) == profile.throughput[0].rate);
 }
 
+TEST_CASE("rate: where the batch grows with the workers it is one of samples", "[job_profile]") {
+    JobProfile profile = measured();
+    profile.batch_grows = true;
+    const auto batches_per_s = [&](std::int32_t workers) {
+        return workers * steps_per_s(rate_of(profile, Plan{}, workers));
+    };
+    CHECK(rate_of(profile, Plan{}, 4) == profile.throughput[1].rate);
+    CHECK(batches_per_s(2) == Approx(10 + 110.0 / 3).epsilon(1e-9));  // from 10 to 4 x 30
+    CHECK(batches_per_s(6) == Approx(220).epsilon(1e-9));
+    for (const std::int32_t beyond : {9, 16, 1000}) {
+        CHECK(batches_per_s(beyond) == Approx(320).epsilon(1e-9));
+    }
+    profile.throughput.erase(profile.throughput.begin());
+    CHECK(batches_per_s(1) == Approx(30).epsilon(1e-9));  // not as fast as four
+}
+
 TEST_CASE("rate: steps that take hours are interpolated as well as short ones", "[job_profile]") {
     // A step in 10 h alone, in 5 h with three: 0.15 an hour with two, not 0.
     JobProfile profile;
