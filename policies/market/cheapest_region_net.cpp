@@ -61,9 +61,15 @@ private:
 
     // The same with that Plan and with on-demand of that speed.
     static PolicyView about(const PolicyView& view, const Plan& plan, std::int32_t speed) {
-        return {view.seen,         plan,        view.predictor,
-                view.oracle,       view.random, view.instances_max,
-                view.learners_max, speed};
+        return {.seen = view.seen,
+                .plan = plan,
+                .predictor = view.predictor,
+                .oracle = view.oracle,
+                .random = view.random,
+                .instances_max = view.instances_max,
+                .learners_max = view.learners_max,
+                .samples_per_epoch = view.samples_per_epoch,
+                .on_demand_speed_per_mille = speed};
     }
 
     static std::int32_t machines(const PolicyView& view) {
