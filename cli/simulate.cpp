@@ -41,6 +41,7 @@ void print_fidelity(const sim::JobSteps& result) {
     if (result.exact > 0 && result.fluid > 0) {
         fmt::print(", {} of {} collectives fluid", result.fluid, all);
     }
+    if (result.fluid > 0) fmt::print(" (20 % and more off where links are shared)");
     if (result.nccl > 0 && result.nccl < all) {
         fmt::print(", {} of {} as long as NCCL's", result.nccl, all);
     }
@@ -125,12 +126,13 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
     if (job.layout) fmt::print("  {}\n", analysis::words_of(entry.request));
     const sim::MemoryNeed& need = entry.memory.need;
     fmt::print(
-        "  {:.4g} GB a GPU: {:.4g} weights, {:.4g} gradients, {:.4g} optimiser, {}{:.4g} kept, "
+        "  {:.4g} GB a GPU: {:.4g} weights, {:.4g} gradients, {:.4g} optimiser, {}{:.4g} kept{}, "
         "{:.4g} reserved",
         gigabytes(need.total()), gigabytes(need.weights), gigabytes(need.gradients),
         gigabytes(need.states),
         need.exchange > Bytes{} ? fmt::format("{:.4g} exchange, ", gigabytes(need.exchange)) : "",
-        gigabytes(need.kept), gigabytes(need.reserve));
+        gigabytes(need.kept), need.kept > Bytes{} ? "" : " (unknown: no \"values_kept\")",
+        gigabytes(need.reserve));
     if (job.layout) fmt::print(" (the whole model: {:.4g})", gigabytes(entry.whole.total()));
     fmt::print("\n  compute time: {}\n", entry.curve);
     if (job.pair_model > Bytes{}) {

@@ -14,7 +14,7 @@ namespace {
 
 Bytes kept_by_sample(const ModelProfile& model, const MemoryRule& rule) {
     return rule.learners *
-           (rule.bytes_a_value * bytes(model.values_kept) + bytes(model.mask_bytes_kept));
+           (rule.bytes_a_value * bytes(model.values_kept) + bytes(model.bytes_kept));
 }
 
 }  // namespace

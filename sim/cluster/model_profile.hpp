@@ -98,7 +98,8 @@ struct ModelProfile {
     // launched.
     bool layers_are_tensors = false;
     std::int64_t values_kept = 0;  // of one sample, for the backward pass, at the step's precision
-    std::int64_t mask_bytes_kept = 0;  // of one sample: dropout masks, a byte each
+    // Of one sample, whatever the precision: dropout masks, a byte each, and fp32 logits.
+    std::int64_t bytes_kept = 0;
     // Of a network of equal blocks: its layers are embeddings, then attention and feed_forward of
     // each block, then the rest.
     std::optional<TransformerShape> transformer;

@@ -45,7 +45,7 @@ Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const Lay
                    const MemoryRule& rule) {
     Kept kept;
     if (!model.transformer) {
-        kept.each = rule.bytes_a_value * bytes(model.values_kept) + bytes(model.mask_bytes_kept);
+        kept.each = rule.bytes_a_value * bytes(model.values_kept) + bytes(model.bytes_kept);
         for (const LayerCost& layer : model.layers) {  // the inputs of all replicas' samples
             if (!request.split_dense) break;
             kept.each += (request.degrees.data - 1) *
@@ -72,9 +72,10 @@ Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const Lay
         kept.until_weights += without_scores;
     }
     if (model.layers[range.end - 1].name == "logits") {
-        const Bytes logits =
-            rule.bytes_a_value * bytes(shape.sequence_length / request.context *
-                                       (shape.vocabulary / request.degrees.tensor));
+        // As fp32, and what the norm before them and their product were given.
+        const Bytes logits = bytes(4 * (shape.sequence_length / request.context) *
+                                   (shape.vocabulary / request.degrees.tensor)) +
+                             2 * input;
         kept.each += logits;
         kept.until_weights += logits;
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/input_error.hpp"
@@ -69,7 +70,19 @@ PhasedCollective all_rings(const Topology& topology, const RingPlan& plan,
 
 constexpr std::int32_t pipeline_ranks_max = 1024;      // of a collective that is played exactly
 constexpr std::int32_t graph_ranks_max = 4096;         // whose parts are followed one by one
-constexpr std::int64_t exact_transfers_max = 1 << 23;  // in the air at once; ten seconds and more
+// In the air at once: ten seconds and more, and minutes where many messages meet on a link.
+constexpr std::int64_t exact_transfers_max = 1 << 23;
+constexpr std::int64_t far_transfers_max = 1 << 26;  // where fluid is far off; some gigabytes
+
+// On an idle network fluid is within 0.1 % of exact (sim/network/README.md).
+bool is_near_fluid(policies::Collective algorithm, std::int32_t ranks) {
+    using policies::Collective;
+    if (algorithm == Collective::halving_doubling) {
+        return std::has_single_bit(static_cast<std::uint32_t>(ranks));
+    }
+    return algorithm == Collective::ring || algorithm == Collective::star ||
+           algorithm == Collective::clique;
+}
 
 }  // namespace
 
@@ -105,7 +118,7 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
     const Router router =
         hosts != nullptr ? network.router(workers, *hosts, phases)
                          : network.router(workers, rings ? SentBy::nvlink_rings : SentBy::anyone);
-    place(network, phases, router, {at_once, jitters}, [&] {
+    place(network, phases, router, {at_once, jitters, is_near_fluid(algorithm, ranks)}, [&] {
         const std::int32_t window = network.rule().window_chunks;
         // Who holds which part is more than one can follow among so many; rounds are not.
         if (ranks > graph_ranks_max) return graph_of(phases, window);
@@ -129,7 +142,7 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, std::span<const kern
                                    std::span<const DeviceId> workers, std::int64_t at_once) {
     const PhasedCollective phases = phased_grid(axes);
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
-    place(network, phases, network.router(workers), {at_once, false}, [&] {
+    place(network, phases, network.router(workers), {at_once, false, false}, [&] {
         const std::int32_t window = network.rule().window_chunks;
         return std::make_shared<const TransferGraph>(kernels::grid_schedule(axes),
                                                      TransferGraph::Order::data, window);
@@ -144,7 +157,7 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollecti
     const bool jitters = hosts != nullptr && hosts->jitter > Duration{};
     const Router router =
         hosts != nullptr ? network.router(workers, *hosts, sums) : network.router(workers);
-    place(network, phases, router, {at_once, jitters},
+    place(network, phases, router, {at_once, jitters, true},
           [&] { return graph_of(phases, network.rule().window_chunks); });
     if (jitters) draw_jitter(network, workers, *hosts, job);
 }
@@ -154,7 +167,7 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollecti
                                    std::int64_t at_once)
     : starts_(start_of(sent_by)) {
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
-    place(network, phases, network.router(workers, sent_by), {at_once, false},
+    place(network, phases, network.router(workers, sent_by), {at_once, false, true},
           [&] { return graph_of(phases, network.rule().window_chunks); });
 }
 
@@ -209,10 +222,11 @@ void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& ph
                                      "in a message, found {}",
                                      exact_transfers_max, transfer_count(phases)));
     }
+    const std::int64_t most = played.near_fluid ? exact_transfers_max : far_transfers_max;
     const bool exact = played.by_transfer || rule.fidelity == NetworkFidelity::exact ||
                        (rule.fidelity == NetworkFidelity::automatic &&
                         (rule.window_chunks > 0 ||
-                         transfer_count(phases) * played.at_once <= exact_transfers_max));
+                         transfer_count(phases) * played.at_once <= most));
     const bool one_phase = phases.phases.size() == 1 && phases.phases.front().rounds > 1;
     if ((one_phase && !played.by_transfer) || !exact)
         plan_ = network.runs().plan_of(phases, router);

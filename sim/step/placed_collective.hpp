@@ -73,6 +73,7 @@ private:
     struct Played {
         std::int64_t at_once = 1;
         bool by_transfer = false;  // whatever the rule says
+        bool near_fluid = true;    // on an idle network
     };
     void place(ClusterNetwork& network, const PhasedCollective& phases, const Router& router,
                const Played& played, const GraphMaker& graph);

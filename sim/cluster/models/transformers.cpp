@@ -8,7 +8,8 @@
 // FlashAttention-2, section 3.1; its section 4.1 counts so); it moves queries, keys, values and
 // results only (Dao et al., NeurIPS 2022). Kept for the backward pass a sequence and layer: s h (34
 // + 5 a s / h) bytes at two bytes a value (Korthikanti et al., 2022, eq. 1), of which 2 s h + a s²
-// are one-byte masks.
+// are one-byte masks; besides the logits, in fp32 whatever the precision, and the inputs of their
+// product and of the norm before it: s (4 v + 4 h) bytes at two bytes a value (section 4.3).
 #include <fmt/format.h>
 
 #include <utility>
@@ -102,7 +103,7 @@ public:
     void keep_block() {
         const BlockKept kept = block_kept(shape_);
         profile_.values_kept += kept.whole_values + kept.values;
-        profile_.mask_bytes_kept += kept.whole_bytes + kept.bytes;
+        profile_.bytes_kept += kept.whole_bytes + kept.bytes;
     }
 
     void logits() {  // the embedding's matrix again, or one of its own
@@ -114,7 +115,8 @@ public:
         profile_.layers.back().wide_flops = profile_.layers.back().forward_flops;
         const std::int64_t values = shape_.sequence_length * shape_.vocabulary;
         moves(width() + values);
-        profile_.values_kept += values;
+        profile_.values_kept += 2 * width();
+        profile_.bytes_kept += 4 * values;
     }
 
     std::int64_t width() const { return shape_.sequence_length * shape_.hidden; }

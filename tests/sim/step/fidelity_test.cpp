@@ -82,6 +82,23 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("fidelity: collectives that are far off as fluid are exact for longer", "[step]") {
+    constexpr std::int64_t messages = 1 << 18;  // of 12 ranks: more than 2^23 transfers, not 2^26
+    const auto is_exact = [](policies::Collective collective, std::uint32_t machines) {
+        const Topology topology = build_cluster("p3.2xlarge", machines);
+        ClusterNetwork network(topology);
+        const PlacedCollective placed(network, collective, topology.workers(), 1, "test", messages);
+        placed.start(network, bytes(16'000'000), {});
+        const auto end = network.runs().run_until(Instant::never());
+        REQUIRE(end.has_value());
+        return end->exact;
+    };
+    CHECK(is_exact(policies::Collective::halving_doubling, 12));
+    CHECK(is_exact(policies::Collective::binary_tree, 12));
+    CHECK_FALSE(is_exact(policies::Collective::halving_doubling, 16));
+    CHECK_FALSE(is_exact(policies::Collective::clique, 12));
+}
+
 TEST_CASE("fidelity: a job says how its collectives were played", "[step]") {
     const Topology topology = build_cluster("p3.2xlarge", 4);
     StepJob job;
