@@ -104,10 +104,12 @@ public:
         : text_(text), file_(file) {}
 
     std::vector<CollectiveTable> read() {
+        const char line_end = text_.find('\n') == std::string_view::npos ? '\r' : '\n';
         std::size_t at = 0;
         while (at < text_.size()) {
-            const std::size_t end = std::min(text_.find('\n', at), text_.size());
+            const std::size_t end = std::min(text_.find(line_end, at), text_.size());
             ++line_;
+            ends_within_ = end == text_.size();
             read_line(text_.substr(at, end - at));
             at = end + 1;
         }
@@ -244,9 +246,12 @@ private:
         const std::size_t stamp = heading.stamped ? 2 : 0;  // a day and a time
         const std::size_t first_half = heading.second_time - heading.first_time;
         const bool whole_row = tokens.size() == named || tokens.size() == named + stamp;
-        // A replayed trace has no out-of-place half.
+        // A replayed trace has no out-of-place half, in none of its rows; a log that was cut after
+        // that half looks alike.
+        const bool may_lack_half =
+            !ends_within_ && (table_.rows.empty() || !table_.rows.back().out_of_place);
         const bool in_place_only =
-            !whole_row && heading.second_time > 0 &&
+            !whole_row && may_lack_half && heading.second_time > 0 &&
             (tokens.size() + first_half == named || tokens.size() + first_half == named + stamp);
         if (!whole_row && !in_place_only) {
             fail(fmt::format("expected a row of {} columns as in the heading, found {}", named,
@@ -261,6 +266,9 @@ private:
         if (whole_row) row.out_of_place = half(tokens, heading.first_time, end, 0);
         if (heading.second_time > 0) {
             row.in_place = half(tokens, heading.second_time, named, in_place_only ? first_half : 0);
+        }
+        if (ends_within_) {
+            table_.notes.emplace_back("nothing ends the last row: the log may be cut within it");
         }
         table_.cpu_time = heading.cpu_time;
         table_.rows.push_back(std::move(row));
@@ -298,6 +306,7 @@ private:
     const std::filesystem::path& file_;
     std::size_t line_ = 0;
     std::size_t rows_ = 0;
+    bool ends_within_ = false;  // the text has no end of the present line
     std::int64_t other_lines_ = 0;
     std::int64_t not_finite_ = 0;
     std::optional<Heading> heading_;

@@ -49,6 +49,17 @@ sim::NcclPlace ranks_of_log(const ConfigReader& config, const sim::Topology& top
     return place;
 }
 
+// What such a table lacks, if it is that.
+std::string why_unknown(std::span<const traces::CollectiveTable> tables) {
+    const bool lacks_ranks = std::ranges::any_of(tables, [](const traces::CollectiveTable& table) {
+        return table.form == "nccl-tests table" && table.nodes == 0;
+    });
+    return lacks_ranks
+               ? "; its \"#  Rank\" lines are missing, which say how many ranks there were, "
+                 "and where"
+               : "";
+}
+
 std::string fit(ConfigReader& config, sim::LinkKind kind, sim::Topology& topology) {
     const fs::path given = config.text("nccl_tests");
     const fs::path file = config.beside(given);
@@ -59,14 +70,16 @@ std::string fit(ConfigReader& config, sim::LinkKind kind, sim::Topology& topolog
     const auto count =
         std::ranges::count(tables, "all_reduce", &traces::CollectiveTable::collective);
     if (count != 1) {
-        config.fail("nccl_tests", fmt::format("{}: expected one table of all_reduce, found {}",
-                                              given.string(), count));
+        config.fail("nccl_tests",
+                    fmt::format("{}: expected one table of all_reduce, found {}{}", given.string(),
+                                count, count == 0 ? why_unknown(tables) : ""));
     }
     const bool between = kind == sim::LinkKind::network;
     if (between != (table->nodes > 1)) {
         config.fail("nccl_tests",
-                    fmt::format("{}: expected a log of {}, found {} nodes", given.string(),
-                                between ? "several nodes" : "one node", std::max(table->nodes, 1)));
+                    fmt::format("{}: expected a log of {}, found {} nodes{}", given.string(),
+                                between ? "several nodes" : "one node", std::max(table->nodes, 1),
+                                why_unknown({&*table, 1})));
     }
     std::vector<sim::NcclRow> rows;
     for (const traces::CollectiveRow& row : table->rows) {

@@ -298,6 +298,14 @@ TEST_CASE("nccl scenario: a log of nccl-tests is a link's efficiency", "[scenari
            "a,b,A100,2,8,s,all_reduce,1073741824,float,1000,1073,2013,1000,1073,2013,f\n";
     CHECK_THROWS_WITH(scenarios::read_step_scenario(file, fit),
                       Catch::Contains("no share of the network's line rate comes near"));
+    std::ofstream(folder / "log.csv")
+        << "# size count type redop time algbw busbw error\n"
+           "# (B) (elements) (us) (GB/s) (GB/s)\n"
+           " 1073741824 268435456 float sum 20132.66 53.33 100.00 0e+00\n";
+    CHECK_THROWS_WITH(scenarios::read_step_scenario(file, fit),
+                      Catch::Contains("log.csv: expected ") &&
+                          Catch::Contains("; its \"#  Rank\" lines are missing, which say how many "
+                                          "ranks there were, and where"));
 }
 
 TEST_CASE("nccl scenario: a replay's step times come from it", "[simulated_steps]") {

@@ -126,6 +126,7 @@ TEST_CASE("aws_price_history_yaml: records, streams and tokens", "[traces][aws][
     CHECK(trace.report.notes == Notes{truncated});
     check_two_zones(trace);
     check_two_zones(read(with_line_ends(text, "\r\n")));
+    check_two_zones(read(with_line_ends(text, "\r")));
     CHECK(read(without(text, "NextToken: eyJ2Ijo=\n")).report.notes.empty());
     // yaml-stream: a list of pages.
     const Trace stream = read(

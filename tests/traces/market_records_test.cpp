@@ -178,6 +178,26 @@ TEST_CASE("provider_log: what a live run had of each zone", "[traces]") {
           "t:1:1: expected at least one spot machine, found none");
 }
 
+TEST_CASE("provider_log: who is given back before the time of its notice is not lost", "[traces]") {
+    const auto lost = [](const std::string& lost_at, std::int64_t given_back_s) {
+        const auto line = [](std::int64_t t_s, const char* event, const std::string& more = "") {
+            return fmt::format(
+                R"({{"t_ns":{},"event":"{}","instance":0,"zone":"a","market":"spot"{}}})"
+                "\n",
+                t_s * 1'000'000'000, event, more);
+        };
+        const Trace trace = read(line(0, "asked") + line(1, "ready") + line(60, "notice", lost_at) +
+                                 line(given_back_s, "given_back") +
+                                 R"({"t_ns":200000000000,"event":"ended","cost_usd":1})");
+        REQUIRE(trace.lifetimes.size() == 1);
+        return trace.lifetimes[0].was_lost;
+    };
+    CHECK_FALSE(lost(R"(,"lost_at_ns":180000000000)", 90));  // the run needed it no longer
+    CHECK(lost(R"(,"lost_at_ns":180000000000)", 180));
+    CHECK(lost(R"(,"lost_at_ns":180000000000)", 181));
+    CHECK(lost("", 90));  // the notice told of no time
+}
+
 TEST_CASE("parcae: segments by node, intervals by count", "[traces][parcae]") {
     const Trace segment = read(
         "[0, \"add\", {\"nodes\": [\"a\", \"b\"], \"duration\": 60000, \"x\": [8, 4]}]\n"

@@ -76,6 +76,46 @@ TEST_CASE("nccl-tests: the table of today is read whole", "[nccl_tests]") {
     CHECK(table.rows.back().in_place->busbw_gbytes_s == 50.38);
 }
 
+TEST_CASE("nccl-tests: a log that was cut within a row is refused, or that is said",
+          "[nccl_tests]") {
+    const std::string_view last =
+        "33554432 8388608 float sum -1 1000.00 33.55 50.33 0 999.00 33.59 50.38 0";
+    const std::size_t row = today.find(last);
+    const auto cut_after = [&](std::string_view word) {
+        return today.substr(0, today.find(word, row) + word.size());
+    };
+    // As long as a row without its out-of-place half.
+    CHECK(nccl_complaint(cut_after("50.33 0")) ==
+          "log.txt:15:1: expected a row of 13 columns as in the heading, found 9");
+    CHECK(nccl_complaint(std::string(cut_after("50.33 0")) + "\n") ==
+          "log.txt:15:1: expected a row of 13 columns as in the heading, found 9");
+    CHECK(nccl_complaint(cut_after("8388608")) ==
+          "log.txt:15:1: expected a row of 13 columns as in the heading, found 2");
+    const auto tables = read_log(cut_after("50.38 0"));
+    REQUIRE(tables.size() == 1);
+    CHECK(tables[0].rows.size() == 2);
+    CHECK(tables[0].notes ==
+          std::vector<std::string>{"nothing ends the last row: the log may be cut within it"});
+    CHECK(read_log(std::string(cut_after("50.38 0")) + "\n").at(0).notes.empty());
+}
+
+TEST_CASE("nccl-tests: any line end will do", "[nccl_tests]") {
+    for (const char* const line_end : {"\r\n", "\r"}) {
+        std::string text;
+        for (const char c : today) {
+            if (c == '\n') {
+                text += line_end;
+            } else {
+                text += c;
+            }
+        }
+        const auto tables = read_log(text);
+        REQUIRE(tables.size() == 1);
+        CHECK(tables[0].rows.size() == 2);
+        CHECK(tables[0].ranks == 4);
+    }
+}
+
 TEST_CASE("nccl-tests: older tables have fewer columns, and errors for wrong elements",
           "[nccl_tests]") {
     const auto tables = read_log(

@@ -38,6 +38,10 @@ std::string_view without_blanks(std::string_view text) {
     return text.substr(0, text.find_last_not_of(" \t\r") + 1);
 }
 
+char line_end_of(std::string_view text) {
+    return text.find('\n') == std::string_view::npos ? '\r' : '\n';
+}
+
 YamlLine yaml_line(std::string_view text) {
     YamlLine line;
     text = without_blanks(text);
@@ -73,8 +77,9 @@ public:
         if (invalid != std::string_view::npos) {
             fail_in(page_, invalid, "expected UTF-8, found another byte");
         }
+        const char line_end = line_end_of(text);
         for (std::size_t at = 0; at < text.size();) {
-            const std::size_t end = std::min(text.find('\n', at), text.size());
+            const std::size_t end = std::min(text.find(line_end, at), text.size());
             const std::string_view line = without_blanks(text.substr(at, end - at));
             if (!line.empty() && !line.starts_with('#') && line != "---") read_line(line, at);
             at = end + 1;
@@ -166,8 +171,9 @@ Trace read_yaml(std::string_view text, const std::filesystem::path& file,
 
 bool recognises_yaml(std::string_view head, const std::filesystem::path&) {
     if (begins_json(head)) return false;
+    const char line_end = line_end_of(head);
     for (std::size_t at = 0; at < head.size();) {
-        const std::size_t end = std::min(head.find('\n', at), head.size());
+        const std::size_t end = std::min(head.find(line_end, at), head.size());
         const YamlLine line = yaml_line(head.substr(at, end - at));
         if (line.key == history_key || HistoryRecord::index_of(line.key) < 4) return true;
         const std::string_view text = without_blanks(head.substr(at, end - at));

@@ -3,12 +3,12 @@
 // {"t_ns": …, "event": "asked|refused|granted|ready|notice|given_back|ended", "instance": 0,
 // "zone": …, "market": "spot"}, an object a line, times since the run's beginning. Of spot machines
 // alone: each zone is a series of how many were there for the run, which is the least that could be
-// had, with the prices that were told; it ends with the run. A machine of which a notice told is
-// lost when it goes, others are given back.
+// had, with the prices that were told; it ends with the run. A machine that goes at the time
+// of which a notice told, or later, is lost; others are given back, so are those that the run
+// needed no longer before that time came.
 #include <fmt/format.h>
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -29,6 +29,7 @@ struct ProviderEvent {
     bool is_spot = false;
     std::int64_t instance = -1;
     std::optional<Price> price;
+    std::int64_t lost_at_ns = 0;  // of a notice; 0: it told of no time
 };
 
 ProviderEvent read_event(JsonScanner& json) {
@@ -47,6 +48,8 @@ ProviderEvent read_event(JsonScanner& json) {
             one.is_spot = json.text() == "spot";
         } else if (key == "instance") {
             one.instance = json.whole(0, trace_rows_max, "the number of a machine");
+        } else if (key == "lost_at_ns") {
+            one.lost_at_ns = json.whole(0, trace_length_max.raw(), expected_nanoseconds);
         } else if (key == "usd_per_hour") {
             one.price = Price::of(json.decimal(9, 0, trace_price_max.raw(), expected_price));
         } else {
@@ -68,12 +71,14 @@ public:
         const Instant now = Instant::at(nanoseconds(one.at_ns));
         counts_.try_emplace(now, held());
         if (one.price) prices_[now] = *one.price;
-        if (one.event == "notice") noticed_.insert(one.instance);
+        if (one.event == "notice")
+            noticed_[one.instance] = Instant::at(nanoseconds(one.lost_at_ns));
         if (one.event == "ready") since_.try_emplace(one.instance, now);
         if (one.event != "given_back") return;
         const auto found = since_.find(one.instance);
         if (found == since_.end()) return;  // it never came
-        const bool was_lost = noticed_.contains(one.instance);
+        const auto notice = noticed_.find(one.instance);
+        const bool was_lost = notice != noticed_.end() && now >= notice->second;
         lifetimes.push_back({one.zone, "", "", now - found->second, was_lost});
         since_.erase(found);
     }
@@ -104,8 +109,8 @@ private:
     std::int32_t held() const { return static_cast<std::int32_t>(since_.size()); }
     std::map<Instant, std::int32_t> counts_;
     std::map<Instant, Price> prices_;
-    std::map<std::int64_t, Instant> since_;  // by machine
-    std::set<std::int64_t> noticed_;
+    std::map<std::int64_t, Instant> since_;    // by machine
+    std::map<std::int64_t, Instant> noticed_;  // when each is to be lost, as was told last
 };
 
 Trace read_provider_events(std::string_view text, const std::filesystem::path& file,
