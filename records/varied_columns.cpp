@@ -96,6 +96,12 @@ std::string variant_label(std::span<const VariedValue> varied) {
     return one_line(label);
 }
 
+std::string variant_key(std::span<const VariedValue> varied) {
+    std::vector<VariedValue> sorted(varied.begin(), varied.end());
+    std::ranges::stable_sort(sorted, {}, &VariedValue::pointer);
+    return variant_label(sorted);
+}
+
 void VariedColumns::add(std::span<const VariedValue> varied) {
     for (const VariedValue& one : varied) {
         auto column = std::ranges::find(columns_, one.pointer, &VariedColumn::pointer);

@@ -22,6 +22,8 @@ namespace ukemi::records {
 
 // "/job/deadline=60h, /job/restart=0 s"; empty for what is no variant.
 std::string variant_label(std::span<const VariedValue> varied);
+// The same with its keys in order, whatever order they were typed in.
+std::string variant_key(std::span<const VariedValue> varied);
 
 // A value that was given as text: a number, or an amount with its unit.
 struct VariedAmount {

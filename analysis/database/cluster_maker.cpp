@@ -37,7 +37,7 @@ std::uint64_t digest_of(const PreparedVariant& one, nlohmann::json resolved, boo
         resolved.erase(key);
     }
     std::uint64_t digest = text_digest(resolved.dump());
-    digest = text_digest("\n" + records::variant_label(one.row.varied), digest);
+    digest = text_digest("\n" + records::variant_key(one.row.varied), digest);
     return text_digest(fmt::format("\n{:x}\n{}", one.variant.files_digest, full), digest);
 }
 

@@ -57,7 +57,7 @@ std::uint64_t RunKeys::digest_of(const scenarios::Scenario& scenario, const std:
     }
     std::uint64_t digest = text_digest(resolved.dump());
     const auto add = [&](const std::string& text) { digest = text_digest("\n" + text, digest); };
-    add(records::variant_label(scenario.varied));
+    add(records::variant_key(scenario.varied));
     add(starts);
     add(fmt::format("{:x}", scenario.files_digest));
     for (const scenarios::ZoneSource& zone : scenario.market.zones) {

@@ -223,6 +223,22 @@ TEST_CASE("ukemi sweep: schedules go on, in parts, and stay apart from other run
     CHECK(!fs::exists(folder / "new.db"));
 }
 
+TEST_CASE("ukemi sweep: schedules with keys in another order are the same", "[cli][sweep][jobs]") {
+    const ScratchFolder scratch;
+    const fs::path folder = with_clusters(scratch);
+    const char* const restart = "/restart=1 min,2 min";
+    const char* const takes = "/checkpoint/takes=10 s,20 s";
+    REQUIRE(run_ukemi(folder, {"sweep", "spot.json", "--vary", restart, "--vary", takes, "--out",
+                               "runs.db"})
+                .code == 0);
+    const auto rows = stored_rows(folder / "runs.db");
+    CHECK(rows.size() == 8);
+    REQUIRE(run_ukemi(folder, {"sweep", "spot.json", "--vary", takes, "--vary", restart, "--out",
+                               "runs.db", "--resume"})
+                .code == 0);
+    CHECK(stored_rows(folder / "runs.db") == rows);
+}
+
 TEST_CASE("ukemi sweep: searches are those of ukemi search", "[cli][sweep][search]") {
     const ScratchFolder scratch;
     const fs::path folder = with_clusters(scratch);

@@ -420,6 +420,31 @@ TEST_CASE("ukemi sweep: one at a time, and nothing twice", "[cli][sweep]") {
     CHECK(stored_rows(scratch / "runs.db") == rows);
 }
 
+TEST_CASE("ukemi sweep: keys in another order make the same runs", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    const std::vector<std::string> deadlines{"--vary", "/job/deadline=20h,30h"};
+    const std::vector<std::string> notices{"--vary", "/market/notice=0s,2min"};
+    const auto sweep = [&](std::vector<std::string> first, const std::vector<std::string>& second,
+                           std::vector<std::string> more) {
+        first.insert(first.end(), second.begin(), second.end());
+        first.insert(first.end(), more.begin(), more.end());
+        return sweep_small(scratch.path(), first);
+    };
+    REQUIRE(sweep(deadlines, notices, {"--out", "runs.db"}).code == 0);
+    const auto rows = stored_rows(scratch / "runs.db");
+    const Ran again = sweep(notices, deadlines, {"--out", "runs.db", "--resume"});
+    INFO(again.err);
+    CHECK(again.code == 0);
+    CHECK(stored_rows(scratch / "runs.db") == rows);
+    SqliteDatabase database(scratch / "runs.db", SqliteDatabase::Access::read);
+    CHECK(database.integer("SELECT count(*) FROM scenarios") == 4);
+    CHECK(database.integer("SELECT count(*) FROM scenarios WHERE variant LIKE '/job/deadline%'") ==
+          4);  // as they were typed first
+    REQUIRE(sweep(notices, deadlines, {"--out", "other.db"}).code == 0);
+    REQUIRE(run_ukemi(scratch.path(), {"merge", "runs.db", "other.db"}).code == 0);
+    CHECK(stored_rows(scratch / "runs.db") == rows);
+}
+
 TEST_CASE("ukemi sweep: where the disk is full, what was written before stays", "[cli][sweep]") {
     const ScratchFolder scratch;
     REQUIRE(sweep_small(scratch.path(), {"--out", "runs.db"}).code == 0);
