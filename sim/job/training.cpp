@@ -49,7 +49,7 @@ LearningStep Training::step_settings() const {
 void Training::show_what_is_left() {
     if (!learning_) return;
     const LearningStep step = step_settings();
-    const bool done = learned_.progress >= learning_->target();
+    const bool done = learning_->done(learned_);
     const std::int64_t guess = job_->learning->samples_left(learned_, step);
     controller_->work_is_left(done ? 0 : std::max(step.batch, guess));
 }
@@ -284,11 +284,11 @@ void Training::run_from(Instant since, Duration first_step) {
     const auto other_pace_in = steps_to_other_pace(since);
     if (other_pace_in) hook_in = std::min(hook_in.value_or(*other_pace_in), *other_pace_in);
     const LookAhead ahead = look_ahead(left, std::min(farthest, hook_in.value_or(farthest)));
-    const std::int64_t steps_left = ahead.target ? ahead.steps : farthest;
-    if (ahead.target) {
+    const std::int64_t steps_left = ahead.done ? ahead.steps : farthest;
+    if (ahead.done) {
         due_ = queue_->schedule(segment_.end_of(ahead.steps), Phase::completion, WorkFinished{});
     }
-    const std::int64_t look_in = ahead.target ? hook_in.value_or(ahead.steps) : ahead.steps;
+    const std::int64_t look_in = ahead.done ? hook_in.value_or(ahead.steps) : ahead.steps;
     if (look_in < steps_left) {
         hook_due_ = queue_->schedule(segment_.end_of(look_in), Phase::completion, StepReached{});
     }

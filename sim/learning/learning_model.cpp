@@ -58,13 +58,13 @@ std::optional<std::int64_t> steps_to_target(const LearningModel& model, Learning
                                             const LearningStep& step) {
     constexpr std::int64_t farthest = std::numeric_limits<std::int64_t>::max() / 2;
     std::int64_t steps = 0;
-    while (from.progress < model.target()) {
+    while (!model.done(from)) {
         const LookAhead ahead = model.look_ahead(from, step, farthest - steps);
         steps += ahead.steps;
-        if (ahead.target) break;
-        if (steps >= farthest) return std::nullopt;
+        if (!ahead.done && steps >= farthest) return std::nullopt;
         from = model.after(from, ahead.steps, step);
     }
+    if (from.progress < model.target()) return std::nullopt;
     return steps;
 }
 

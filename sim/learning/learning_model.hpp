@@ -53,7 +53,7 @@ struct LearningState {
 
 struct LookAhead {
     std::int64_t steps = 0;  // at least 1
-    bool target = false;     // whether the target is reached after so many, and not before
+    bool done = false;       // whether training ends after so many, and not before
 };
 
 class LearningModel {
@@ -61,10 +61,12 @@ public:
     virtual ~LearningModel() = default;
 
     virtual std::int64_t target() const = 0;  // the work is done there; at least 1
+    // Whether training ends here: at the target, or where nothing is left to train on.
+    virtual bool done(const LearningState& at) const { return at.progress >= target(); }
     virtual LearningState start() const { return {}; }
     virtual LearningState after(const LearningState& from, std::int64_t steps,
                                 const LearningStep& step) const = 0;
-    // How far it is to the target, which is not reached yet. A model that has to train to know may
+    // How far it is to the end, which is not reached yet. A model that has to train to know may
     // look a part of the way, `most` ≥ 1 steps at the farthest: ask again from there.
     virtual LookAhead look_ahead(const LearningState& from, const LearningStep& step,
                                  std::int64_t most) const = 0;
@@ -73,7 +75,7 @@ public:
     virtual std::int64_t straight_steps(const LearningState&, const LearningStep&) const {
         return std::numeric_limits<std::int64_t>::max();
     }
-    // As a real job would guess; 0 exactly at the target.
+    // As a real job would guess; 0 exactly where it is done.
     virtual std::int64_t samples_left(const LearningState& at, const LearningStep& step) const = 0;
     // What a monitor would measure. What the model does not know stays zero.
     virtual policies::GradientStatistics gradient(const LearningState& at,
@@ -122,7 +124,8 @@ constexpr std::int64_t steps_to_cover(std::int64_t way, std::int64_t one) {
     return (way - 1) / one + 1;
 }
 
-// The first number of steps after which the target is reached; nothing if it never is.
+// The first number of steps after which the target is reached; nothing if it never is, also where
+// training ends before.
 std::optional<std::int64_t> steps_to_target(const LearningModel& model, LearningState from,
                                             const LearningStep& step);
 

@@ -15,10 +15,11 @@
 //     c_k: B · e · hot(ρ) · min(1, ρ)^¼, ρ = T/(e F_k)   what shows once the noise is that low.
 //
 // So a batch k times as large at k times the rate is worth the same samples (Goyal et al.,
-// arXiv:1706.02677), at the rate of AdaScale's gain (1 + φ/B₀)/(1 + φ/B) it is worth that gain in
-// steps, in all phases alike (Johnson et al., ICML'20), and a batch grown by 1/f does what a rate
-// dropped by f does (Smith et al.). A drop that comes early costs its part of the way, and colder
-// steps still go on with it.
+// arXiv:1706.02677), at the rate of AdaScale's gain (1 + φ/B₀)/(1 + φ/B) a batch of B₀ or more is
+// worth that gain in steps, in all phases alike (Johnson et al., ICML'20), and a batch grown by 1/f
+// does what a rate dropped by f does (Smith et al.). A smaller batch at that rate has a temperature
+// above 1, and hot(T) takes of the way what it takes of any hotter step: less than the gain. A drop
+// that comes early costs its part of the way, and colder steps still go on with it.
 //
 //     hot(x) = (2 − a x)/(2 − a) above 1, no less than 0: times x it is McCandlish's parabola
 //              x(2 − x), with a the first rate over the best one. Up to 1 a step is cold enough.

@@ -259,6 +259,26 @@ TEST_CASE("ukemi compare: who does not get there is said, and has no numbers", "
     CHECK_THAT(ran.out, Catch::Contains("constant_batch:10000: 1 of 1 runs did not get there"));
 }
 
+TEST_CASE("ukemi compare: who is out of samples short of the target did not get there", "[cli]") {
+    const ScratchFolder scratch;
+    const std::vector<std::string> options{"real_gradients", "--set", "/job/samples=6400", "--set",
+                                           "/learning/target=0.99"};
+    std::vector<std::string> comparison{"compare"};
+    comparison.insert(comparison.end(), options.begin(), options.end());
+    const Ran compared = run_ukemi(scratch.path(), comparison);
+    INFO(compared.err);
+    REQUIRE(compared.code == 0);
+    CHECK_THAT(compared.out, Catch::Contains("constant_batch:64: 1 of 1 runs did not get there"));
+    CHECK_THAT(compared.out, !Catch::Contains("accuracy at the end"));
+    std::vector<std::string> replay{"replay", "--policies", "constant_batch:64", "--no-files"};
+    replay.insert(replay.end(), options.begin(), options.end());
+    const Ran replayed = run_ukemi(scratch.path(), replay);
+    REQUIRE(replayed.code == 0);
+    CHECK(replayed.err ==
+          "warning: constant_batch:64: 1 of 1 runs used up their samples before "
+          "they reached the target accuracy\n");
+}
+
 TEST_CASE("ukemi compare: what has no effect or no meaning is refused", "[cli]") {
     const ScratchFolder scratch;
     for (const std::vector<std::string>& wrong :

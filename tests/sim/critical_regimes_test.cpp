@@ -54,10 +54,10 @@ TEST_CASE("critical regimes: steps made at once or one by one lead to the same",
     CHECK(model->digest(apart) == model->digest(at_once));
     CHECK(model->digest(at_once) == 200);
     const LookAhead ahead = model->look_ahead(at_once, step_of(12), 1000);
-    CHECK(ahead.target);
+    CHECK(ahead.done);
     CHECK(ahead.steps == 24);  // 280 samples
     CHECK(model->look_ahead(at_once, step_of(12), 23).steps == 23);
-    CHECK_FALSE(model->look_ahead(at_once, step_of(12), 23).target);
+    CHECK_FALSE(model->look_ahead(at_once, step_of(12), 23).done);
     CHECK(model->samples_left(at_once, step_of(12)) == 280);
 }
 

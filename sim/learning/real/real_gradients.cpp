@@ -36,6 +36,10 @@ public:
     }
 
     std::int64_t target() const override { return target_; }
+    // No more samples than the job has, as a live run: it may end short of its target.
+    bool done(const LearningState& at) const override {
+        return at.progress >= target_ || (at.memory && is_used_up(*kept(at)));
+    }
 
     LearningState start() const override {
         auto first = std::make_shared<RealMemory>();
@@ -57,12 +61,11 @@ public:
         return stated(behind_.memory);
     }
 
-    // To the next evaluation.
+    // To the next evaluation; the last one is where the samples are used up.
     LookAhead look_ahead(const LearningState& from, const LearningStep& step,
                          std::int64_t most) const override {
-        INVARIANT(most >= 1 && from.progress < target_);
+        INVARIANT(most >= 1 && !done(from));
         follow(from, step);
-        if (kept(from)->state.position >= settings_.samples) return {most, false};
         if (!ahead_) {
             const std::int64_t position = kept(from)->state.position;
             const std::int64_t goal =
@@ -72,12 +75,12 @@ public:
             ahead_ = walk(kept(from), steps, step);
         }
         if (ahead_->steps > most) return {most, false};
-        return {ahead_->steps, stated(ahead_->memory).progress >= target_};
+        return {ahead_->steps, done(stated(ahead_->memory))};
     }
 
     // As somebody would guess who has planned for so many samples.
     std::int64_t samples_left(const LearningState& at, const LearningStep& step) const override {
-        if (at.progress >= target_) return 0;
+        if (done(at)) return 0;
         const std::int64_t used = at.memory ? kept(at)->state.position : 0;
         return std::max(step.batch, settings_.samples - used);
     }
@@ -135,6 +138,9 @@ private:
                 memory};
     }
 
+    bool is_used_up(const RealMemory& memory) const {
+        return memory.state.position >= settings_.samples;
+    }
     static std::uint64_t with_digest(std::uint64_t before, const GroupState& state) {
         kernels::BitHash hash;
         hash.add(before);
@@ -167,8 +173,8 @@ private:
             LearningStep one = step;
             one.batch = std::min(step.batch, settings_.samples - state.position);
             take_step(state, step_, one);
-            const bool last = state.position >= settings_.samples;
-            if (last || state.position / settings_.evaluate_every > periods) evaluate(*made);
+            if (is_used_up(*made) || state.position / settings_.evaluate_every > periods)
+                evaluate(*made);
         }
         return {steps, made};
     }

@@ -162,7 +162,13 @@ TEST_CASE("real gradients: the target ends the way, and the samples do if there 
     CHECK_FALSE(steps_to_target(*never, never->start(), step).has_value());
     const LearningState stopped = never->after(never->start(), 1'000'000'000, step);
     CHECK(stopped.progress == never->after(never->start(), 640, step).progress);
-    CHECK(never->samples_left(stopped, step) == 32);
+    CHECK(never->done(stopped));  // all samples are used
+    CHECK(never->samples_left(stopped, step) == 0);
+    const LearningState last = never->after(never->start(), 639, step);
+    CHECK_FALSE(never->done(last));
+    CHECK(never->samples_left(last, step) == 32);
+    CHECK(never->look_ahead(last, step, 5).steps == 1);
+    CHECK(never->look_ahead(last, step, 5).done);
 }
 
 TEST_CASE("real gradients: who joins begins from the common model", "[learning]") {

@@ -19,6 +19,7 @@ public:
         : inner_(std::move(inner)), digested_(std::move(digested)), reached_(std::move(reached)) {}
 
     std::int64_t target() const override { return inner_->target(); }
+    bool done(const sim::LearningState& at) const override { return inner_->done(at); }
     sim::LearningState start() const override { return inner_->start(); }
     sim::LearningState after(const sim::LearningState& from, std::int64_t steps,
                              const sim::LearningStep& step) const override {
