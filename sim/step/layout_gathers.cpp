@@ -95,9 +95,9 @@ void LayoutPlayer::gather_arrived(std::int32_t stage_rank, Instant now) {
     start_gather(stage_rank, now);
     for (std::int32_t replica = 0; replica < work_.degrees.data; ++replica) {
         const std::size_t index = index_of(replica, stage_rank);
-        const Cell& cell = cells_[index];
+        Cell& cell = cells_[index];
         if (cell.state != State::gathering || !gathers_[number].is_there(cell.unit)) continue;
-        sums_.exchange += work_.cell() * (now - cell.since);
+        count_exchange(cell, now - cell.since);
         note_span(cell, "gather", cell.since, now);
         begin_block(index, now);
     }

@@ -89,10 +89,10 @@ void LayoutPlayer::all_met(std::size_t number, Instant now) {
     const std::int32_t first = meeting % work_.degrees.data * met.replicas;
     for (std::int32_t replica = first; replica < first + met.replicas; ++replica) {
         const std::size_t index = index_of(replica, stage_rank);
-        const Cell& cell = cells_[index];
+        Cell& cell = cells_[index];
         if (cell.pair) continue;
         sums_.straggler += work_.cell() * (met.since - cell.since);
-        sums_.exchange += work_.cell() * (now - met.since);
+        count_exchange(cell, now - met.since);
         note_span(cell, "wait for the slowest", cell.since, met.since);
         note_span(cell, "exchange", met.since, now);
     }

@@ -42,6 +42,7 @@ void LayoutPlayer::begin_pair(std::size_t index, Instant now) {
     cell.of_pair = {};
     for (std::vector<std::size_t>& ready : cell.buckets_ready) ready[chunk_of(back)] = 0;
     cell.launched = std::max(cell.launched, now);
+    cell.delay = {};
     take_turn(index, now);
 }
 

@@ -272,7 +272,7 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             Cell& cell = cells_[number];
             if (--cell.left > 0) break;
             if (cell.state == State::computing) return ring_arrived(number, now);
-            sums_.exchange += work_.cell() * (now - cell.since);
+            count_exchange(cell, now - cell.since);
             note_span(cell, "all-reduce", cell.since, now);
             next_block(number, now);
             break;
@@ -303,7 +303,7 @@ void LayoutPlayer::try_pass(std::size_t index, Instant now) {
         for (std::vector<std::size_t>& ready : cell.buckets_ready) ready[chunk_of(pass)] = 0;
     }
     // The host waits for what comes from another stage; else it runs ahead of the device.
-    if (work_.degrees.pipeline > 1) cell.launched = std::max(cell.launched, now);
+    if (work_.degrees.pipeline > 1) host_waits(cell, now);
     begin_block(index, now);
 }
 
@@ -347,15 +347,17 @@ void LayoutPlayer::compute(std::size_t index, const PipelinePass& pass, std::siz
         const std::size_t rank = rank_of(inner);
         slowest_ns = std::max(slowest_ns, block_on(rank).launch_share * pace_ns_[rank]);
     }
-    if (work_.blocks_of(pass)[block].host_waits) cell.launched = std::max(cell.launched, now);
+    if (work_.blocks_of(pass)[block].host_waits) host_waits(cell, now);
     cell.launched = cell.launched + Duration::of(round_nearest(slowest_ns));
-    const Duration launches = std::max(cell.launched - now, Duration{});
-    Duration longest;
+    const Duration launches = std::max(cell.launched - (now - cell.delay), Duration{});
+    Duration longest_share;
+    Duration longest;  // as if no exchange had delayed it
     Duration all;
     for (std::int32_t inner = 0; inner < work_.cell(); ++inner) {
         const std::size_t rank = rank_of(inner);
-        const Duration own =
-            std::max(Duration::of(round_nearest(block_on(rank).share * pace_ns_[rank])), launches);
+        const Duration share = Duration::of(round_nearest(block_on(rank).share * pace_ns_[rank]));
+        const Duration own = std::max(share, launches);
+        longest_share = std::max(longest_share, share);
         longest = std::max(longest, own);
         all += own;
     }
@@ -363,7 +365,22 @@ void LayoutPlayer::compute(std::size_t index, const PipelinePass& pass, std::siz
     sums_.straggler += work_.cell() * longest - all;
     cell.state = State::computing;
     cell.since = now;
-    cell.until = now + longest;
+    // What the host has not launched by then hides that much of the delay.
+    const Duration hidden = std::min(cell.delay, longest - longest_share);
+    sums_.exchange = sums_.exchange - work_.cell() * hidden;
+    cell.delay = cell.delay - hidden;
+    cell.until = now + (longest - hidden);
+}
+
+void LayoutPlayer::count_exchange(Cell& cell, Duration time) {
+    sums_.exchange += work_.cell() * time;
+    cell.delay += time;
+}
+
+void LayoutPlayer::host_waits(Cell& cell, Instant now) {
+    if (cell.launched >= now) return;
+    cell.launched = now;
+    cell.delay = {};
 }
 
 // Of a cell: all at once, `left` until they are over.
@@ -383,7 +400,7 @@ void LayoutPlayer::ring_arrived(std::size_t index, Instant now) {
     Duration last = Duration::of((cell.until - cell.since).raw() / work_.parts(kind));
     if (kind == ExchangeKind::tensor_scatter) last = {};
     const Instant end = std::max(cell.until, now + last);
-    sums_.exchange += work_.cell() * (end - cell.until);
+    count_exchange(cell, end - cell.until);
     const bool ring = kind == ExchangeKind::context_ring;
     note_span(cell, ring ? "wait for keys and values" : "wait for pieces", cell.until, end);
     host().wake(*this, end, token_of(LayoutToken::computed, index));

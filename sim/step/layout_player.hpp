@@ -66,6 +66,7 @@ private:
         Instant since;       // in this state
         Instant pass_begin;  // of the pass under way
         Instant launched;    // its host has launched all blocks up to this one
+        Duration delay;      // by exchanges, that launching has not hidden
         Instant until;       // the block under way is computed
         std::array<std::vector<std::size_t>, 2> buckets_ready;  // of all, of experts; by chunk
         std::size_t unit = 0;  // of the step's, to which it has come
@@ -147,6 +148,8 @@ private:
     void begin_block(std::size_t index, Instant now);
     void block_computed(std::size_t index, Instant now);
     void begin_exchange(std::size_t index, const ModelBlock& block, Instant now);
+    void count_exchange(Cell& cell, Duration time);
+    void host_waits(Cell& cell, Instant now);
     void send_within(std::size_t index, const std::vector<PlacedCollective>& placed, Bytes size,
                      Instant now);
     void ring_arrived(std::size_t index, Instant now);
