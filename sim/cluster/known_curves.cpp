@@ -38,9 +38,9 @@ constexpr double memory = 0.75;
 // 4979), where all of it were 42. Short steps take it: PyTorch at 2 images on an RTX 2080 Ti needs
 // 43, 67 and 97 ms in fp32 and 47, 69 and 100 in fp16 for ResNet-50, -101 and -152 (github
 // ryujaehun/pytorch-gpu-benchmark, issues 6 and 8), whose 109, 211 and 313 layers make 42, 81 and
-// 120 here. On A100 in fp32, DDP, a step is 47.0 ms with 8 images on each of 8, 46.5 with 4 and 47.7
-// with 1 on each of 64 (ElasticFlow, ASPLOS 2023), exchange and update included. Of GPUs since
-// nothing so short is published: assumed.
+// 120 here. On A100 in fp32, DDP, a step is 47.0 ms with 8 images on each of 8, 46.5 with 4
+// and 47.7 with 1 on each of 64 (ElasticFlow, ASPLOS 2023), exchange and update included. Of GPUs
+// since nothing so short is published: assumed.
 constexpr double launch = 0.382e-3;
 constexpr KnownShares shares[] = {
     {"k80", fp32, {0.2238, memory, 1.13e-3}, "ResNet-50 at 128: 44.4 images/s (Gavel, OSDI 2020)"},

@@ -68,8 +68,8 @@ PhasedCollective all_rings(const Topology& topology, const RingPlan& plan,
     return {name, static_cast<std::int32_t>(ranks), {std::move(phase)}};
 }
 
-constexpr std::int32_t pipeline_ranks_max = 1024;      // of a collective that is played exactly
-constexpr std::int32_t graph_ranks_max = 4096;         // whose parts are followed one by one
+constexpr std::int32_t pipeline_ranks_max = 1024;  // of a collective that is played exactly
+constexpr std::int32_t graph_ranks_max = 4096;     // whose parts are followed one by one
 // In the air at once: ten seconds and more, and minutes where many messages meet on a link.
 constexpr std::int64_t exact_transfers_max = 1 << 23;
 constexpr std::int64_t far_transfers_max = 1 << 26;  // where fluid is far off; some gigabytes
@@ -223,10 +223,10 @@ void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& ph
                                      exact_transfers_max, transfer_count(phases)));
     }
     const std::int64_t most = played.near_fluid ? exact_transfers_max : far_transfers_max;
-    const bool exact = played.by_transfer || rule.fidelity == NetworkFidelity::exact ||
-                       (rule.fidelity == NetworkFidelity::automatic &&
-                        (rule.window_chunks > 0 ||
-                         transfer_count(phases) * played.at_once <= most));
+    const bool exact =
+        played.by_transfer || rule.fidelity == NetworkFidelity::exact ||
+        (rule.fidelity == NetworkFidelity::automatic &&
+         (rule.window_chunks > 0 || transfer_count(phases) * played.at_once <= most));
     const bool one_phase = phases.phases.size() == 1 && phases.phases.front().rounds > 1;
     if ((one_phase && !played.by_transfer) || !exact)
         plan_ = network.runs().plan_of(phases, router);
