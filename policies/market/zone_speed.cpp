@@ -29,7 +29,7 @@ std::int32_t on_demand_speed_per_mille(const PolicyView& view) {
 std::int32_t group_speed_per_mille(const PolicyView& view) {
     std::optional<std::int32_t> slowest;
     for (const ZoneView& zone : view.seen.zones) {
-        if (zone.spot_held + zone.on_demand_held == 0) continue;
+        if (zone.spot_held == 0 && zone.on_demand_held == 0) continue;
         slowest = std::min(slowest.value_or(zone.speed_per_mille), zone.speed_per_mille);
     }
     return slowest ? std::max(*slowest, 1) : slowest_planned(view);
