@@ -65,29 +65,32 @@ TEST_CASE("kept: Korthikanti's table 2, technique by technique", "[kept]") {
     const sim::TransformerShape shape = shape_22b();
     const std::int64_t sbh = 2048 * 4 * 6144;
     const std::int64_t scores = std::int64_t{5} * 64 * 2048 * 2048 * 4;  // 5 a s² b
-    const std::int64_t logits = 2 * 4 * 2048 * (51200 / 8);
     sim::LayoutRequest request = kept_request(8, 4);
+    // Section 4.3: fp32 logits, and what their product and the norm before it were given.
+    const auto logits = [&] {
+        return 4 * 4 * 2048 * (51200 / 8) + 4 * sbh / (request.sequence_parallel ? 8 : 1);
+    };
     const auto of_a_block = [&](std::int64_t once = 0) {
-        return (bytes_kept_by(shape, request).raw() - logits - once) / 48;
+        return (bytes_kept_by(shape, request).raw() - logits() - once) / 48;
     };
     CHECK(of_a_block() == 10 * sbh + (24 * sbh + scores) / 8);
     request.sequence_parallel = true;
     CHECK(of_a_block() == (34 * sbh + scores) / 8);
     // The most is there while the last block goes back, when the logits are free.
     request.recompute_scores = true;
-    CHECK(of_a_block(scores / 8 - logits) == 34 * sbh / 8);
+    CHECK(of_a_block(scores / 8 - logits()) == 34 * sbh / 8);
     request.sequence_parallel = false;
-    CHECK(of_a_block(scores / 8 - logits) == 10 * sbh + 24 * sbh / 8);
+    CHECK(of_a_block(scores / 8 - logits()) == 10 * sbh + 24 * sbh / 8);
     request.recompute = true;
     const std::int64_t whole = 10 * sbh + (24 * sbh + scores) / 8;
-    CHECK(of_a_block(whole - 2 * sbh - logits) == 2 * sbh);
+    CHECK(of_a_block(whole - 2 * sbh - logits()) == 2 * sbh);
     // The first third of the blocks are computed again, the others keep all but their scores.
     request.recompute_blocks = 16;
     CHECK(bytes_kept_by(shape, request).raw() ==
           scores / 8 + 16 * 2 * sbh + 32 * (10 * sbh + 24 * sbh / 8));
     // With scores kept nothing is more than at the end of the forward pass.
     request.recompute_scores = false;
-    CHECK(bytes_kept_by(shape, request).raw() == logits + 16 * 2 * sbh + 32 * whole);
+    CHECK(bytes_kept_by(shape, request).raw() == logits() + 16 * 2 * sbh + 32 * whole);
 }
 
 TEST_CASE("kept: the more blocks are computed again, the less is kept", "[kept]") {
@@ -149,7 +152,7 @@ TEST_CASE("kept: interleaved stages keep what is there when most is", "[kept]") 
     request.recompute_blocks = GENERATE(0, 1, 5);
     const std::int64_t sbh = std::int64_t{2048} * 6144;
     const std::int64_t block = 10 * sbh + (24 * sbh + std::int64_t{5} * 64 * 2048 * 2048) / 8;
-    const std::int64_t logits = std::int64_t{2} * 2048 * (51200 / 8);
+    const std::int64_t logits = std::int64_t{4} * 2048 * (51200 / 8) + 4 * sbh;
     const std::int64_t again = request.recompute_blocks == 0 ? 12 : request.recompute_blocks;
     const auto own = [&](std::int64_t number) { return number < again ? 2 * sbh : block; };
     const sim::MemoryRule rule =
@@ -184,7 +187,7 @@ TEST_CASE("kept: what is computed again waits for the weights' pass", "[kept]") 
     const std::int64_t sbh = std::int64_t{2048} * 6144;
     const std::int64_t scores = std::int64_t{5} * 64 * 2048 * 2048 / 8;
     const std::int64_t bare = 10 * sbh + 24 * sbh / 8;
-    const std::int64_t logits = std::int64_t{2} * 2048 * (51200 / 8);
+    const std::int64_t logits = std::int64_t{4} * 2048 * (51200 / 8) + 4 * sbh;
     const sim::MemoryRule rule =
         sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     const sim::LayoutMemory memory = sim::layout_memory(model, request, rule);
