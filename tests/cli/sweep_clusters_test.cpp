@@ -312,7 +312,8 @@ TEST_CASE("ukemi diff: schedules and searches, quantity by quantity", "[cli][dif
     // The number of a trial names it: another one is neither more nor less.
     make({"search", "small.json", "--set", "/seed=7", "--full", "--out", "t"});
     make({"search", "small.json", "--full", "--out", "u"});
-    for (const json& run : of_command(folder, {"diff", "t", "u", "--force"}).at("runs")) {
+    const json forced = of_command(folder, {"diff", "t", "u", "--force"});
+    for (const json& run : forced.at("runs")) {
         for (const json& one : run.at("quantities")) {
             CAPTURE(one.dump());
             const bool names = one.at("name") == "winner" || one.at("name") == "full_winner";
