@@ -27,7 +27,7 @@ Candidate candidate_of(const PolicyGroup& group) {
     std::vector<ClusterValue> hours, samples, steps, dollars, accuracy;
     for (const PolicyGroup::Member& member : group.members) {
         const records::RunResult& run = *member.run;
-        if (!run.reached()) continue;
+        if (!run.finished) continue;
         hours.push_back({member.cluster, to_hours(run.duration)});
         if (run.steps) {  // else time is its work
             samples.push_back({member.cluster, static_cast<double>(run.samples_done)});

@@ -60,16 +60,15 @@ int OutcomeCounts::rank() const {
     return finished == runs && deadline_met == with_deadline ? 0 : 1;
 }
 
-OutcomeMeans outcome_means(std::span<const PolicyGroup::Member> members, bool of_reached_only) {
+OutcomeMeans outcome_means(std::span<const PolicyGroup::Member> members, bool of_finished_only) {
     OutcomeMeans means;
     RegretSum regret;
     std::size_t counted = 0;
     for (const PolicyGroup::Member& member : members) {
         const records::RunResult& run = *member.run;
-        const bool finished = of_reached_only ? run.reached() : run.finished;
-        means.add(finished, run.deadline ? std::optional(run.deadline_met) : std::nullopt);
+        means.add(run.finished, run.deadline ? std::optional(run.deadline_met) : std::nullopt);
         regret.add(run);
-        if (of_reached_only && !finished) continue;
+        if (of_finished_only && !run.finished) continue;
         ++counted;
         means.spot_h += to_hours(run.spot.held);
         means.on_demand_h += to_hours(run.on_demand.held);

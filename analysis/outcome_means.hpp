@@ -42,8 +42,8 @@ struct OutcomeMeans : OutcomeCounts {
     std::size_t regret_runs = 0;  // that it is of: those in time
 };
 
-// What is bought is of all members; or of those that reached their target, and no others finished.
-OutcomeMeans outcome_means(std::span<const PolicyGroup::Member> members, bool of_reached_only);
+// What is bought is of all members, or of those that finished their work.
+OutcomeMeans outcome_means(std::span<const PolicyGroup::Member> members, bool of_finished_only);
 
 // Columns of files, with one name in each: "deadline_met_share", "spot_usd_mean".
 void add_outcome_names(std::vector<std::string>& names);

@@ -39,7 +39,6 @@ struct PolicyRuns {
     std::size_t runs = 0;
     std::size_t finished = 0;
     std::size_t in_time = 0;
-    std::size_t short_of_target = 0;
     std::int64_t losses = 0;
     std::int64_t saved = 0;
     Duration redone;
@@ -55,7 +54,6 @@ void add_about_policies(Results results, std::vector<std::string>& warnings) {
         ++sum.runs;
         sum.finished += run.finished;
         sum.in_time += run.in_time();
-        sum.short_of_target += run.finished && !run.reached();
         sum.losses += run.revocations;
         sum.saved += run.checkpoints;
         sum.redone += run.causes.time_of(records::Cause::redone);
@@ -74,11 +72,6 @@ void add_about_policies(Results results, std::vector<std::string>& warnings) {
             warnings.push_back(
                 fmt::format("{}: no run finished ({}); what it paid is not what the work costs",
                             name, sum.why_unfinished));
-        }
-        if (sum.short_of_target > 0) {
-            warnings.push_back(fmt::format(
-                "{}: {} of {} runs used up their samples before they reached the target accuracy",
-                name, sum.short_of_target, sum.runs));
         }
         if (sum.saved == 0 && sum.redone > Duration{}) {
             warnings.push_back(

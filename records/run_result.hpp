@@ -96,8 +96,6 @@ struct RunResult {
 
     Timeline timeline;  // only if asked for
 
-    // Done, and not only out of samples short of the target.
-    bool reached() const { return finished && learned.value_or(1) >= 1; }
     bool in_time() const { return finished && (!deadline || deadline_met); }
     // How much more was paid than the optimum, in %. Empty for a run that was not in time: who does
     // less may pay less.

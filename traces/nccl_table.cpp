@@ -249,7 +249,7 @@ private:
         // A replayed trace has no out-of-place half, in none of its rows; a log that was cut after
         // that half looks alike.
         const bool may_lack_half =
-            !ends_within_ && (table_.rows.empty() || !table_.rows.back().out_of_place);
+            table_.rows.empty() ? !ends_within_ : !table_.rows.back().out_of_place;
         const bool in_place_only =
             !whole_row && may_lack_half && heading.second_time > 0 &&
             (tokens.size() + first_half == named || tokens.size() + first_half == named + stamp);

@@ -113,6 +113,10 @@ records::RunResult World::result() {
     if (const auto learned = trainer_->learned()) {
         result.learned = learned->share;
         result.accuracy = learned->metric;
+        if (result.finished && learned->share < 1) {
+            result.finished = result.deadline_met = false;
+            result.unfinished_because = "its samples were used up short of the target";
+        }
     }
     result.first_refusal = controller_.first_refusal();
     result.events = static_cast<std::int64_t>(queue_.popped_count());

@@ -41,8 +41,7 @@ void LayoutPlayer::begin_pair(std::size_t index, Instant now) {
     cell.pair = true;
     cell.of_pair = {};
     for (std::vector<std::size_t>& ready : cell.buckets_ready) ready[chunk_of(back)] = 0;
-    cell.launched = std::max(cell.launched, now);
-    cell.delay = {};
+    host_waits(cell, now);
     take_turn(index, now);
 }
 
@@ -103,7 +102,7 @@ void LayoutPlayer::pair_sent(std::size_t index, std::size_t of, Instant now) {
     cell.of_pair[of].sending = false;
     end_if_last(index, of, now);
     if (cell.state != State::exchanging) return;
-    sums_.exchange += work_.cell() * (now - cell.since);
+    count_exchange(cell, now - cell.since);
     note_span(cell, "exchange", cell.since, now);
     take_turn(index, now);
 }

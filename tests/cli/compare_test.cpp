@@ -275,8 +275,8 @@ TEST_CASE("ukemi compare: who is out of samples short of the target did not get 
     const Ran replayed = run_ukemi(scratch.path(), replay);
     REQUIRE(replayed.code == 0);
     CHECK(replayed.err ==
-          "warning: constant_batch:64: 1 of 1 runs used up their samples before "
-          "they reached the target accuracy\n");
+          "warning: constant_batch:64: no run finished (its samples were used up short of the "
+          "target); what it paid is not what the work costs\n");
 }
 
 TEST_CASE("ukemi compare: what has no effect or no meaning is refused", "[cli]") {

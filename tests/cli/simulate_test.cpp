@@ -53,6 +53,29 @@ TEST_CASE("ukemi simulate: parts add up in JSON, rows in CSV, spans in a trace",
     CHECK(forward == 24);
 }
 
+TEST_CASE("ukemi simulate: a slower link takes no computing time", "[cli]") {
+    const ScratchFolder scratch;
+    const std::string scenario = shipped("steps/pipeline_layout.json").string();
+    for (const char* const schedule : {"one_forward_one_backward", "dual_pipe"}) {
+        CAPTURE(schedule);
+        const auto compute_s = [&](const char* share) {
+            const Ran ran =
+                run_ukemi(scratch.path(),
+                          {"simulate", scenario, "--json", "--set", "/job/layout/chunks=1", "--set",
+                           fmt::format("/job/layout/schedule={}", schedule), "--set",
+                           R"(/job/compute={"kernels":{"launch":"50us"}})", "--set", "/job/steps=1",
+                           "--set", fmt::format(R"(/efficiency={{"nvlink":{}}})", share)});
+            REQUIRE(ran.code == 0);
+            return nlohmann::json::parse(ran.out)
+                .at("jobs")[0]
+                .at("parts_s")
+                .at("compute")
+                .get<double>();
+        };
+        CHECK(compute_s("0.1") == Approx(compute_s("1")).epsilon(0.02));
+    }
+}
+
 TEST_CASE("ukemi simulate: a layout shows its bubbles and what a GPU holds", "[cli]") {
     const ScratchFolder scratch;
     const std::string scenario = shipped("steps/pipeline_layout.json").string();

@@ -86,7 +86,7 @@ TEST_CASE("real learning: a run is its scenario and seed, whatever runs beside i
     CHECK(alone[0].step_mean == milliseconds(1080));
 }
 
-TEST_CASE("real learning: who has used all samples has finished, short of the target",
+TEST_CASE("real learning: who has used all samples ends there, and short of the target unfinished",
           "[scenario][learning]") {
     // The labels are noisy: nobody gets there.
     const scenarios::Scenario scenario =
@@ -94,13 +94,14 @@ TEST_CASE("real learning: who has used all samples has finished, short of the ta
     const auto results = results_of(scenario, "constant_batch:32,constant_batch:96");
     REQUIRE(results.size() == 4);
     for (const records::RunResult& result : results) {
-        CHECK(result.finished);
-        CHECK_FALSE(result.reached());
+        CHECK_FALSE(result.finished);
+        CHECK_FALSE(result.stuck);
+        CHECK(result.unfinished_because == "its samples were used up short of the target");
         CHECK(result.steps == (result.policy == "constant_batch:32" ? 1280 : 427));
         CHECK(result.accuracy.value() < 1);
     }
     for (const records::RunResult& result : results_of(real(plain), "constant_batch:32")) {
-        CHECK(result.reached());
+        CHECK(result.finished);
     }
 }
 

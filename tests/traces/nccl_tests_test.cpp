@@ -97,6 +97,17 @@ TEST_CASE("nccl-tests: a log that was cut within a row is refused, or that is sa
     CHECK(tables[0].notes ==
           std::vector<std::string>{"nothing ends the last row: the log may be cut within it"});
     CHECK(read_log(std::string(cut_after("50.38 0")) + "\n").at(0).notes.empty());
+    // All rows without that half are a replayed trace, whatever ends the last one.
+    const std::size_t line = today.rfind('\n', row) + 1;
+    const std::size_t before = today.rfind('\n', line - 2) + 1;  // the other row
+    const std::string half(last.substr(0, last.find("50.33 0") + 7));
+    const std::string replayed = std::string(today.substr(0, before)) + half;
+    CHECK(nccl_complaint(replayed) ==
+          "log.txt:14:1: expected a row of 13 columns as in the heading, found 9");
+    const auto rows = read_log(replayed + "\n" + half);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].rows.size() == 2);
+    CHECK(rows[0].notes.size() == 1);
 }
 
 TEST_CASE("nccl-tests: any line end will do", "[nccl_tests]") {
