@@ -47,7 +47,11 @@ std::vector<std::unique_ptr<Policy>> policies_of(const TrainingLoopSetup& setup)
 
 JobProfile profile_of(const TrainingLoopSetup& setup) {
     JobProfile profile = setup.profile;
-    if (profile.throughput.empty()) profile.throughput.push_back({1, {1, whole_seconds(1)}});
+    if (profile.throughput.empty()) {
+        profile.throughput.push_back({1, {1, whole_seconds(1)}});
+    } else if (setup.plan.global_batch == 0) {
+        profile.batch_grows = true;
+    }
     return profile;
 }
 

@@ -47,7 +47,8 @@ struct TrainingLoopSetup {
     Plan plan;             // the first
     Capabilities capabilities{"own training loop", {}, 1, 1, 1, 1, every_hook};
     // What policies that look ahead are told of the job's speed and pauses, until the steps that
-    // are reported tell better. Without any throughput it is a step a second at any size.
+    // are reported tell better. Without any throughput it is a step a second at any size; of a Plan
+    // with a batch a worker, the steps of `throughput` are of more samples the more workers.
     JobProfile profile;
     PredictorChoice predictor{PredictorKind::calibrated};
     std::uint64_t seed = 0;

@@ -184,6 +184,8 @@ void bind_view(py::module_& module) {
     add_attribute<View, [](const View& view) { return view.plan; }>(type, "plan");
     type.def_property_readonly("instances_max",
                                [](const View& view) { return view.get().instances_max; });
+    type.def_property_readonly("samples_per_epoch",
+                               [](const View& view) { return view.get().samples_per_epoch; });
     type.def("work_time_ns", [](const View& view, std::int64_t samples, const Shown<Plan>& plan,
                                 std::int32_t workers) {
         if (samples < 0 || workers < 1) throw py::value_error("expected samples and workers");

@@ -55,6 +55,7 @@ class AskedView:
         self.seen = Observation(**_real(question["seen"]))
         self.plan = Plan(**_real(question["plan"]))
         self.instances_max: int = question["instances_max"]
+        self.samples_per_epoch: int = question["samples_per_epoch"]
 
     def close(self) -> None:
         """What is kept beyond the question answers no more."""

@@ -254,7 +254,8 @@ private:
                        {"kind", policies::event_kind_names()[static_cast<std::size_t>(kind)]},
                        {"seen", records::to_json(view.seen)},
                        {"plan", records::to_json(view.plan)},
-                       {"instances_max", view.instances_max}});
+                       {"instances_max", view.instances_max},
+                       {"samples_per_epoch", view.samples_per_epoch}});
         for (;;) {
             const json said = process_->take(answer_most);
             const std::string record = said.at("record").get<std::string>();

@@ -169,6 +169,19 @@ TEST_CASE("training loop: a step may use fewer samples than the Plan says", "[tr
     loop.stop(at(4));
 }
 
+TEST_CASE("training loop: a table of steps is of one worker's batch where the Plan says so",
+          "[training_loop]") {
+    TrainingLoopSetup setup = setup_with("");
+    CHECK_FALSE(profile_of(setup).batch_grows);  // a step a second at any size
+    setup.profile.throughput = {{1, {1, whole_seconds(1)}}, {3, {1, whole_seconds(1)}}};
+    CHECK(profile_of(setup).batch_grows);
+    // Two workers make 1, 3 samples a second and those between, of a batch twice as large.
+    CHECK(time_for(rate_of(profile_of(setup), setup.plan, 2), 1) == whole_seconds(1));
+    setup.plan.batch_per_learner = 0;
+    setup.plan.global_batch = 16;
+    CHECK_FALSE(profile_of(setup).batch_grows);
+}
+
 TEST_CASE("training loop: wrong setups are refused with their place", "[training_loop]") {
     const auto complaint = [](const TrainingLoopSetup& setup) -> std::string {
         try {

@@ -75,23 +75,27 @@ class Loops(ScratchTest):
         self.assertEqual(ukemi.replay_log(log).answered_otherwise, 0)
 
     def test_a_policy_in_python_resizes(self):
+        epochs = []
+
         class Grows(ukemi.Policy):
             knobs = ("workers", "count")
             every_steps = 10
 
             def after_step(self, view):
+                epochs.append(view.samples_per_epoch)
                 more = view.plan.workers_max + 1
                 if view.seen.loss < 0.5 or more > view.instances_max:
                     return None
                 return ukemi.Decision(workers_max=more, count=more)
 
-        loop = self.loop([Grows])
+        loop = self.loop([Grows], samples_per_epoch=640)
         self.assertIsNone(loop.start(0))
         for step in range(1, 10):
             self.assertIsNone(loop.step(now_ns=step, duration_ns=1, workers=2, loss=2.0))
         plan = loop.step(now_ns=10, duration_ns=1, workers=2, loss=2.0)
         self.assertEqual((plan.workers_max, plan.count, plan.version), (3, 3, 1))
         self.assertEqual(loop.plan.workers_max, 2)
+        self.assertEqual(epochs, [640])
         self.assertIsNone(loop.discarded("no machine", 10))
         self.assertEqual(loop.plan.workers_max, 2)
 

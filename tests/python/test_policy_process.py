@@ -30,6 +30,7 @@ class Asks(ukemi.Policy):
         time_ns = view.work_time_ns(left, plan, 1) + view.transition_time_ns(plan, plan)
         time_ns += view.checkpoint_time_ns(plan) + view.restore_time_ns(plan)
         time_ns += view.integer(1, 1000) if view.loses_work() else 0
+        time_ns += view.samples_per_epoch + view.instances_max
         market = "spot" if view.uniform() < 0.5 and view.seen.spot_capacity > 0 else "on_demand"
         next_plan = plan.after(ukemi.Decision(market=market))
         wait_ns = max(ukemi.minutes(30), time_ns // 50)
