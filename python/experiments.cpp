@@ -417,7 +417,7 @@ std::string query(const fs::path& database, const std::vector<std::string>& by,
     for (const std::string& text : where) filters.push_back(runs.filter(text));
     const analysis::GroupedRuns groups =
         runs.grouped(runs.grouping(by, metrics, baseline), runs.build_called(build), filters);
-    return analysis::grouped_json(groups, runs.doubts());
+    return analysis::grouped_json(groups, runs.doubts(groups, !filters.empty()));
 }
 
 py::dict replay_log(const std::string& text, const std::string& name) {

@@ -17,90 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Microseconds out of place, from a size on, each next one of twice the size.
-struct Published {
-    std::string_view name;
-    std::string_view machine;
-    std::int32_t machines = 1;
-    std::int32_t per_machine = 8;
-    std::int64_t first_mib = 1;
-    std::vector<double> us;
-    std::string_view source;
-};
-
-constexpr std::string_view issue = "NVIDIA/nccl-tests#309";
-const std::vector<Published> published = {
-    {"2 x 8 H100, XE9680",
-     "dgx_h100",
-     2,
-     8,
-     1,
-     {71.93, 76.24, 94.38, 132.6, 185.4, 267.9, 466.1, 748.3, 1282.8, 2357.6, 4484.9, 8729.8, 17262,
-      34381, 68652},
-     issue},
-    {"4 x 8 H100, XE9680",
-     "dgx_h100",
-     4,
-     8,
-     1,
-     {82.17, 191.3, 151.1, 217.3, 259.6, 376, 579.1, 990.7, 1768, 3109, 5808.8, 11508, 22890, 45606,
-      90986},
-     issue},
-    {"2 x 8 H100, another",
-     "dgx_h100",
-     2,
-     8,
-     1,
-     {93.25, 94.22, 110.9, 151.6, 201.6, 274.8, 477.2, 750.7, 1296.2, 2376.5, 4497.4, 8766.9, 17290,
-      34508},
-     issue},
-    {"8 x 8 H100, another",
-     "dgx_h100",
-     8,
-     8,
-     1,
-     {117, 143.4, 203.8, 321.4, 378.1, 509.6, 718.1, 1159.1, 1955.1, 3517.3, 7370.5, 13252, 26438,
-      52733},
-     issue},
-    {"8 B200, a4-highgpu-8g",
-     "dgx_b200",
-     1,
-     8,
-     8,
-     {80.32, 110.5, 172.6, 280, 396.9, 714.7, 1335.6, 2576.7, 5102.4, 10171, 17899, 35561},
-     "a public guide to a4-highgpu-8g on GKE"},
-    {"2 x 8 B200, a4-highgpu-8g",
-     "dgx_b200",
-     2,
-     8,
-     8,
-     {158.8, 193.2, 291, 483.3, 714.1, 1114.8, 1808.9, 3328.7, 6171.1, 12219, 23842, 47062},
-     "a public guide to a4-highgpu-8g on GKE"},
-    {"12 V100 of a DGX-2",
-     "dgx2",
-     1,
-     12,
-     1,
-     {89.15, 143.5, 183.7, 283.5, 482.8, 565.7, 1051.8, 2047.7, 4036.6, 8021.5, 15986, 31928, 63758,
-      127453},
-     "a public log of nccl-tests (host seville)"},
-    {"8 H200", "dgx_h200", 1, 8, 8192, {31517}, "a public log of nccl-tests, NCCL 2.19.3"},
-    {"2 x 8 A100, BM.GPU4.8",
-     "dgx_a100",
-     2,
-     8,
-     1024,
-     {10776, 21287, 42381},
-     "oracle-quickstart/oci-hpc-oke"},
-    {"72 GB200",
-     "gb200_nvl72",
-     1,
-     72,
-     512,
-     {1806.7, 3108.8, 5589.1, 10094, 20299},
-     "coreweave/nccl-tests#43"},
-};
-
 std::optional<sim::NcclCollective> collective_of(std::string_view name) {
     if (name == "all_reduce") return sim::NcclCollective::all_reduce;
     if (name == "all_gather") return sim::NcclCollective::all_gather;
@@ -176,23 +92,6 @@ std::vector<NcclTable> recorded_nccl_tables(const fs::path& data) {
     }
     std::vector<NcclTable> all;
     for (auto& [name, table] : tables) all.push_back(std::move(table));
-    return all;
-}
-
-std::vector<NcclTable> published_nccl_tables() {
-    std::vector<NcclTable> all;
-    for (const Published& one : published) {
-        NcclTable table;
-        table.name = one.name;
-        table.machine = one.machine;
-        table.machines = one.machines;
-        table.per_machine = one.per_machine;
-        table.source = one.source;
-        for (std::size_t i = 0; i < one.us.size(); ++i) {
-            table.rows.push_back({mebibytes(one.first_mib << i), one.us[i] / 1e6});
-        }
-        all.push_back(std::move(table));
-    }
     return all;
 }
 

@@ -33,7 +33,7 @@ struct NcclTable {
 // powers of two. Runs that bypass the network's own way (sockets on Slingshot, plugins left out)
 // are none of ours.
 std::vector<NcclTable> recorded_nccl_tables(const std::filesystem::path& data);
-// Those that were published where no data set has them. None of their rows is fitted.
+// Those that were published where no data set has them.
 std::vector<NcclTable> published_nccl_tables();
 
 // Mean errors of one table from a size on.
