@@ -24,7 +24,8 @@ std::string fit_text(std::span<const traces::CollectiveTable> tables, traces::Bu
     const traces::CollectiveTable& first = tables.front();
     std::string text = fmt::format("  {}: {:.1f} us + bytes / {:.3f} GB/s", name, fit->fixed * 1e6,
                                    1e-9 / std::max(fit->per_unit, 1e-21));
-    const double factor = first.ranks > 1 ? kernels::bus_factor(first.collective, first.ranks) : 0;
+    const bool is_known = first.ranks > 1 && first.collective != "unknown";
+    const double factor = is_known ? kernels::bus_factor(first.collective, first.ranks) : 0;
     if (factor > 0 && fit->per_unit > 0) {
         text += fmt::format(", busbw at the limit {:.2f} GB/s", factor / fit->per_unit / 1e9);
     }
@@ -36,8 +37,11 @@ std::string fit_text(std::span<const traces::CollectiveTable> tables, traces::Bu
 std::string table_text(const std::string& file, const traces::CollectiveTable& table) {
     std::string text = fmt::format("{}: {}, {}, ", one_line(file), table.form, table.collective);
     if (!table.system.empty()) text += fmt::format("{} {}, ", table.system, table.setup);
-    text += fmt::format("{} ranks on {} node{}, {}, {} rows", table.ranks, table.nodes,
-                        table.nodes == 1 ? "" : "s",
+    text += table.ranks == 0 ? "unknown ranks" : fmt::format("{} ranks", table.ranks);
+    text += table.nodes == 0
+                ? ""
+                : fmt::format(" on {} node{}", table.nodes, table.nodes == 1 ? "" : "s");
+    text += fmt::format(", {}, {} rows",
                         table.devices.empty() ? "device unknown"
                                               : fmt::format("{}", fmt::join(table.devices, ", ")),
                         table.rows.size());

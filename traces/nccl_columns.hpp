@@ -16,6 +16,8 @@ std::string_view collective_in(std::string_view name);
 std::optional<double> amount(std::string_view text);
 std::optional<std::int64_t> whole(std::string_view text);
 
+inline constexpr std::string_view table_form = "nccl-tests table";
+
 // The printed table; nothing if there is none in the text.
 std::vector<CollectiveTable> read_tables(std::string_view text, const std::filesystem::path& file);
 std::vector<CollectiveTable> read_json(std::string_view text, const std::filesystem::path& file);
@@ -23,8 +25,16 @@ std::vector<CollectiveTable> read_vtrain(std::string_view text, const std::files
 std::vector<CollectiveTable> read_collected(std::string_view text,
                                             const std::filesystem::path& file);
 
-// What can only be known when all rows are there: ranks and collective from the ratio of the two
-// bandwidths, and whether bandwidths are what bytes and times say.
+// Whether algbw is bytes ÷ time.
+bool is_consistent(const CollectiveRow& row, const CollectiveTime& half);
+
+// Collective, ranks and nodes, from what the log says, the options, the file's name and the ratio
+// of the two bandwidths; where these differ, a note.
+void settle(CollectiveTable& table, const std::filesystem::path& file,
+            const NcclReadOptions& options);
+
+// What can only be known when all rows are there: the above, and whether bandwidths are what bytes
+// and times say.
 void finish(CollectiveTable& table, const std::filesystem::path& file,
             const NcclReadOptions& options);
 

@@ -4,54 +4,36 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "traces/nccl_columns.hpp"
+#include "traces/nccl_lines.hpp"
 
 namespace ukemi::traces::nccl {
 
 namespace {
 
-using Tokens = std::vector<std::string_view>;
+constexpr std::int64_t rank_max = (1 << 20) - 1;
 
-constexpr std::size_t tokens_max = 64;  // of a line that can be a row
-
-Tokens split(std::string_view line) {
-    Tokens tokens;
-    std::size_t at = 0;
-    while (tokens.size() <= tokens_max) {
-        at = line.find_first_not_of(" \t\r", at);
-        if (at == std::string_view::npos) break;
-        const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
-        tokens.push_back(line.substr(at, end - at));
-        at = end;
-    }
-    return tokens;
-}
-
-bool all_digits(std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// mpirun -tag-output writes "[1,0]<stdout>:" before a line, srun -l "0: ".
-std::string_view without_prefix(std::string_view line) {
-    if (line.starts_with("[")) {
-        const std::size_t end = line.find(">:");
-        if (end != std::string_view::npos && end < 40) return line.substr(end + 2);
-    }
-    const std::size_t colon = line.find(": ");
-    if (colon != std::string_view::npos && colon < 8 &&
-        all_digits(split(line.substr(0, colon)).empty() ? std::string_view()
-                                                        : split(line.substr(0, colon)).front()) &&
-        split(line.substr(0, colon)).size() == 1) {
-        return line.substr(colon + 2);
-    }
-    return line;
-}
-
-enum class Column { size, count, type, other, time, algbw, busbw, wrong, error, p99, cv, stamp };
+enum class Column {
+    size,
+    count,
+    type,
+    operation,
+    root,
+    other,
+    time,
+    algbw,
+    busbw,
+    wrong,
+    error,
+    p99,
+    cv,
+    stamp
+};
 
 struct Heading {
     std::vector<Column> columns;
@@ -74,7 +56,8 @@ Column column_named(std::string_view name) {
         Named{"busbw", Column::busbw},     Named{"#wrong", Column::wrong},
         Named{"wrong", Column::wrong},     Named{"error", Column::error},
         Named{"i_p99", Column::p99},       Named{"i_cv%", Column::cv},
-        Named{"timestamp", Column::stamp},
+        Named{"timestamp", Column::stamp}, Named{"redop", Column::operation},
+        Named{"root", Column::root},
     };
     const auto* found = std::ranges::find(names, name, &Named::name);
     return found == names.end() ? Column::other : found->column;
@@ -97,6 +80,15 @@ std::optional<Heading> heading_of(const Tokens& tokens) {
     if (!whole) return std::nullopt;
     return heading;
 }
+
+constexpr const char* separate_runs =
+    "separate runs are mixed in this output (without MPI each process is a run of its own); give "
+    "each a file of its own";
+
+struct RankLine {
+    CollectiveRank place;
+    std::string process;  // "Pid 3591 on testgpu1 device 0"
+};
 
 class TableReader {
 public:
@@ -123,13 +115,15 @@ private:
     }
 
     void read_line(std::string_view line) {
-        line = without_prefix(line);
+        line = prefixes_.without(line);
         const Tokens tokens = split(line);
         if (tokens.empty()) return;
         if (tokens.front().starts_with("#")) {
             read_comment(line.substr(line.find('#') + 1));
         } else if (all_digits(tokens.front()) && heading_) {
             read_row(tokens);
+        } else if (is_known_comment(line)) {
+            read_comment(line);  // Markdown has taken its '#'
         } else {
             ++other_lines_;
         }
@@ -172,22 +166,50 @@ private:
 
     void read_settings(const Tokens& words) {
         begin();
-        for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+        ++beginnings_;
+        // A run that ended before its first row, and the next one.
+        ranks_.clear();
+        devices_.clear();
+        std::int64_t threads = 0;
+        std::int64_t gpus = 0;
+        for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+            const auto value = [&](std::size_t at) {
+                return at < words.size() ? whole(words[at]).value_or(-1) : -1;
+            };
+            if (words[i] == "nThread" || words[i] == "nthread") threads = value(i + 1);
+            if (words[i] == "nGpus" || words[i] == "ngpus") gpus = value(i + 1);
             if (words[i] == "warmup" && words[i + 1] == "iters:") {
-                table_.warm_up = static_cast<int>(whole(words[i + 2]).value_or(-1));
+                table_.warm_up = static_cast<int>(value(i + 2));
             } else if (words[i] != "warmup" && words[i] != "agg" && words[i + 1] == "iters:") {
-                table_.iterations = static_cast<int>(whole(words[i + 2]).value_or(-1));
+                table_.iterations = static_cast<int>(value(i + 2));
             }
         }
+        const bool says_both = threads > 0 && gpus > 0 && threads <= rank_max && gpus <= rank_max;
+        table_.ranks_of_process =
+            says_both ? static_cast<int>(std::min(threads * gpus, rank_max + 1)) : 0;
     }
 
     // "Rank  0 Group  0 Pid  1 on host device  0 [0x07] NVIDIA A100-SXM4-40GB"
     void read_rank(const Tokens& words, std::string_view comment) {
-        if (words.size() < 2 || !whole(words[1])) return;
+        if (words.size() < 2 || !whole(words[1]) || *whole(words[1]) > rank_max) return;
         begin();
-        ranks_.insert(*whole(words[1]));
+        RankLine line;
+        line.place.rank = static_cast<int>(*whole(words[1]));
         const auto on = std::ranges::find(words, "on");
-        if (on != words.end() && on + 1 != words.end()) hosts_.insert(std::string(on[1]));
+        if (on != words.end() && on + 1 != words.end()) line.place.host = one_line(on[1]);
+        const auto device = std::ranges::find(words, "device");
+        if (device != words.end() && device + 1 != words.end()) {
+            const auto number = whole(device[1]);
+            if (number && *number <= rank_max) line.place.device = static_cast<int>(*number);
+        }
+        const Tokens what = split(comment.substr(0, comment.find('[')));
+        const auto process = std::ranges::find(what, "Pid");
+        line.process = one_line(fmt::format("{}", fmt::join(process, what.end(), " ")));
+        const auto [at, is_new] = ranks_.try_emplace(line.place.rank, line);
+        if (!is_new && at->second.process != line.process) {
+            fail(fmt::format("rank {} is {} and {}: {}", line.place.rank, at->second.process,
+                             line.process, separate_runs));
+        }
         const std::size_t bracket = comment.find(']');
         if (bracket == std::string_view::npos) return;
         const Tokens name = split(comment.substr(bracket + 1));
@@ -262,6 +284,7 @@ private:
         row.bytes = exact(tokens[0], "a size in bytes");
         row.count = exact(tokens[1], "a number of elements");
         if (heading.columns[2] == Column::type) row.type = one_line(tokens[2]);
+        read_operation(tokens, row);
         const std::size_t end = heading.second_time > 0 ? heading.second_time : named;
         if (whole_row) row.out_of_place = half(tokens, heading.first_time, end, 0);
         if (heading.second_time > 0) {
@@ -274,6 +297,23 @@ private:
         table_.rows.push_back(std::move(row));
     }
 
+    // The reduction and its root stand before the times.
+    void read_operation(const Tokens& tokens, const CollectiveRow& row) {
+        for (std::size_t column = 0; column < heading_->first_time; ++column) {
+            const std::string_view text = tokens[column];
+            const Column what = heading_->columns[column];
+            const bool is_other = (what == Column::operation && text == "none") ||
+                                  (what == Column::root && text != "-1");
+            if (is_other) table_.rootless_sum = false;
+        }
+        if (beginnings_ < 2 || row.bytes == 0) return;
+        // A size that comes again in what began twice is another run's.
+        const auto times = tokens.begin() + static_cast<std::ptrdiff_t>(heading_->first_time);
+        if (sizes_.insert(fmt::format("{}", fmt::join(tokens.begin(), times, " "))).second) return;
+        fail(fmt::format("{} B for the second time, after {} beginnings: {}", row.bytes,
+                         beginnings_, separate_runs));
+    }
+
     std::int64_t exact(std::string_view text, const char* what) const {
         const auto value = whole(text);
         if (!value) fail(fmt::format("expected {}, found {}", what, ukemi::quoted(text)));
@@ -282,10 +322,13 @@ private:
 
     void close() {
         if (!table_.rows.empty()) {
-            table_.form = "nccl-tests table";
-            table_.ranks = static_cast<int>(ranks_.size());
-            table_.nodes = static_cast<int>(hosts_.size());
+            table_.form = table_form;
+            for (auto& [rank, line] : ranks_) table_.places.push_back(std::move(line.place));
             table_.devices.assign(devices_.begin(), devices_.end());
+            if (beginnings_ > 1) {
+                table_.notes.push_back(
+                    fmt::format("{} beginnings before its rows: the last counts", beginnings_));
+            }
             if (other_lines_ > 0) {
                 table_.notes.push_back(fmt::format("{} lines of other output", other_lines_));
             }
@@ -297,8 +340,9 @@ private:
         table_ = {};
         heading_.reset();
         ranks_.clear();
-        hosts_.clear();
         devices_.clear();
+        sizes_.clear();
+        beginnings_ = 0;
         other_lines_ = not_finite_ = 0;
     }
 
@@ -310,8 +354,10 @@ private:
     std::int64_t other_lines_ = 0;
     std::int64_t not_finite_ = 0;
     std::optional<Heading> heading_;
-    std::set<std::int64_t> ranks_;
-    std::set<std::string> hosts_;
+    LinePrefixes prefixes_;
+    std::map<int, RankLine> ranks_;
+    std::set<std::string> sizes_;  // of rows, where the table began several times
+    int beginnings_ = 0;
     std::set<std::string> devices_;
     CollectiveTable table_;
     std::vector<CollectiveTable> tables_;

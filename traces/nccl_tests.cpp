@@ -43,76 +43,15 @@ std::optional<std::int64_t> whole(std::string_view text) {
     return value && *value >= 0 ? value : std::nullopt;
 }
 
-namespace {
-
-double factor_of(std::string_view collective, int ranks) {
-    const double others = (ranks - 1.0) / ranks;
-    if (collective == "all_reduce") return 2 * others;
-    if (collective == "broadcast" || collective == "reduce" || collective == "sendrecv") return 1;
-    return others;
-}
-
-struct BandwidthRatio {
-    double value = 0;     // busbw ÷ algbw; 0: no row has both
-    double rounding = 0;  // how far off two decimals let it be
-};
-
-// Of the row with the largest bandwidth, where rounding hurts least. algbw is bytes ÷ time, of
-// which more digits are printed.
-BandwidthRatio bandwidth_ratio(const CollectiveTable& table) {
-    double best = 0;
-    BandwidthRatio ratio;
-    for (const CollectiveRow& row : table.rows) {
-        for (const auto& half : {row.out_of_place, row.in_place}) {
-            if (!half || half->busbw_gbytes_s <= 0 || half->time_us <= 0) continue;
-            const double algbw = static_cast<double>(row.bytes) / half->time_us / 1e3;
-            if (algbw <= best) continue;
-            best = algbw;
-            ratio = {half->busbw_gbytes_s / algbw, 0.005 / algbw};
-        }
-    }
-    return best >= 0.1 ? ratio : BandwidthRatio{};  // of smaller ones busbw says too little
-}
-
-// Times are printed with three digits at least, bandwidths with two decimals.
-bool consistent(const CollectiveRow& row, const CollectiveTime& half) {
-    if (half.time_us <= 0) return true;
-    const double algbw = static_cast<double>(row.bytes) / half.time_us / 1e3;
-    return std::abs(algbw - half.algbw_gbytes_s) <= 0.011 + 0.01 * algbw;
-}
-
-}  // namespace
-
 void finish(CollectiveTable& table, const std::filesystem::path& file,
             const NcclReadOptions& options) {
-    if (table.collective.empty()) table.collective = options.collective;
-    if (table.collective.empty()) table.collective = collective_in(file.filename().string());
-    if (table.ranks == 0) table.ranks = options.ranks;
-    const auto [ratio, rounding] = bandwidth_ratio(table);
-    if (table.ranks == 0 && table.collective == "all_reduce" && ratio > 0 && ratio < 1.999 &&
-        rounding <= 0.005) {
-        table.ranks = static_cast<int>(std::lround(2 / (2 - ratio)));
-        table.notes.push_back(fmt::format("{} ranks, by its bandwidths", table.ranks));
-    }
-    if (table.collective.empty()) {
-        const bool is_sum =
-            table.ranks > 1 &&
-            std::abs(ratio - factor_of("all_reduce", table.ranks)) < 0.01 + rounding;
-        table.collective = is_sum ? "all_reduce" : "unknown";
-        table.notes.push_back(is_sum ? "an all_reduce, by its bandwidths"
-                                     : "nothing says which collective this is");
-    } else if (table.ranks > 1 && ratio > 0 && table.collective != "unknown" &&
-               std::abs(ratio - factor_of(table.collective, table.ranks)) > 0.02 + rounding) {
-        table.notes.push_back(fmt::format("busbw is {:.3f} algbw, and {:.3f} for {} of {} ranks",
-                                          ratio, factor_of(table.collective, table.ranks),
-                                          table.collective, table.ranks));
-    }
+    settle(table, file, options);
     std::int64_t odd = 0;
     std::int64_t wrong = 0;
     for (const CollectiveRow& row : table.rows) {
         for (const auto& half : {row.out_of_place, row.in_place}) {
             if (!half) continue;
-            odd += consistent(row, *half) ? 0 : 1;
+            odd += is_consistent(row, *half) ? 0 : 1;
             wrong += half->wrong.value_or(0) > 0 ? 1 : 0;
         }
     }
@@ -161,7 +100,9 @@ std::optional<LineFit> alpha_beta(std::span<const CollectiveTable> tables, Buffe
     for (const CollectiveTable& table : tables) {
         for (const CollectiveRow& row : table.rows) {
             const auto& half = use == BufferUse::in_place ? row.in_place : row.out_of_place;
-            if (!half || half->time_us < 1e-6 || half->wrong.value_or(0) > 0) continue;
+            // Small gathers are rounded to 0 bytes: nothing is sent then.
+            if (!half || half->time_us < 1e-6 || row.bytes == 0) continue;
+            if (half->wrong.value_or(0) > 0) continue;
             points.push_back({static_cast<double>(row.bytes), half->time_us * 1e-6});
         }
     }

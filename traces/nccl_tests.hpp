@@ -2,10 +2,12 @@
 //
 // Known forms: the printed table (from 2.0's `redop` without `root` and `error` for `#wrong`, to
 // today's with per-iteration columns, CPU times and timestamps), several tables in one log with
-// other output between them and mpirun's or srun's prefixes; the JSON of -J; vTrain's CSV; and the
-// collected CSV with a row a measurement. Columns are found by the table's own heading, its time
-// unit by the line below. Input is distrusted: what begins like a row and is none is an InputError
-// with file:line:column; what is dropped or odd is said in the notes.
+// other output between them, prefixes before lines (nccl_lines.hpp) and '#' that Markdown has
+// taken; the JSON of -J; vTrain's CSV; and the collected CSV with a row a measurement. Columns are
+// found by the table's own heading, its time unit by the line below. Input is distrusted: what
+// begins like a row and is none is an InputError with file:line:column; what is dropped or odd is
+// said in the notes. Runs that were printed into one another are refused; ranks whose lines were
+// left out are counted by what is there and by the bandwidths.
 #pragma once
 
 #include <cstdint>
@@ -37,16 +39,26 @@ struct CollectiveRow {
     std::optional<CollectiveTime> in_place;
 };
 
+// A "#  Rank" line.
+struct CollectiveRank {
+    int rank = 0;
+    std::string host;  // empty: it is not said
+    int device = -1;   // −1: it is not said
+};
+
 struct CollectiveTable {
     std::string collective;  // "all_reduce", …; "unknown" if nothing says it
     std::string form;        // "nccl-tests table", "nccl-tests json", "vtrain csv", "collected csv"
     std::string system;      // as the collected form names it
     std::string setup;       // as the collected form names it
     int ranks = 0;           // 0: nothing says it
-    int nodes = 0;
-    std::vector<std::string> devices;  // distinct names, sorted
-    std::string version;               // of nccl-tests, and of NCCL
-    int warm_up = -1;                  // iterations; −1: nothing says it
+    int nodes = 0;           // 0: nothing says it
+    std::vector<CollectiveRank> places;  // of printed tables, by rank; some may have been left out
+    int ranks_of_process = 0;            // 0: nothing says it
+    bool rootless_sum = true;            // redop and root, if printed, may be an all-reduce's
+    std::vector<std::string> devices;    // distinct names, sorted
+    std::string version;                 // of nccl-tests, and of NCCL
+    int warm_up = -1;                    // iterations; −1: nothing says it
     int iterations = -1;
     bool cpu_time = false;
     std::vector<CollectiveRow> rows;  // in the file's order

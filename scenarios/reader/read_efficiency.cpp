@@ -49,15 +49,17 @@ sim::NcclPlace ranks_of_log(const ConfigReader& config, const sim::Topology& top
     return place;
 }
 
+bool lacks_nodes(const traces::CollectiveTable& table) {
+    return table.form == "nccl-tests table" && table.nodes == 0;
+}
+
 // What such a table lacks, if it is that.
 std::string why_unknown(std::span<const traces::CollectiveTable> tables) {
-    const bool lacks_ranks = std::ranges::any_of(tables, [](const traces::CollectiveTable& table) {
-        return table.form == "nccl-tests table" && table.nodes == 0;
-    });
-    return lacks_ranks
-               ? "; its \"#  Rank\" lines are missing, which say how many ranks there were, "
-                 "and where"
-               : "";
+    const auto lacking = std::ranges::find_if(tables, lacks_nodes);
+    if (lacking == tables.end()) return "";
+    return fmt::format(
+        "; {}its \"#  Rank\" lines are missing, which say how many ranks there were, and where",
+        lacking->places.empty() ? "" : "some of ");
 }
 
 std::string fit(ConfigReader& config, sim::LinkKind kind, sim::Topology& topology) {
@@ -75,10 +77,12 @@ std::string fit(ConfigReader& config, sim::LinkKind kind, sim::Topology& topolog
                                 count, count == 0 ? why_unknown(tables) : ""));
     }
     const bool between = kind == sim::LinkKind::network;
-    if (between != (table->nodes > 1)) {
+    if (lacks_nodes(*table) || between != (table->nodes > 1)) {
         config.fail("nccl_tests",
                     fmt::format("{}: expected a log of {}, found {} nodes{}", given.string(),
-                                between ? "several nodes" : "one node", std::max(table->nodes, 1),
+                                between ? "several nodes" : "one node",
+                                lacks_nodes(*table) ? "an unknown number of"
+                                                    : fmt::format("{}", std::max(table->nodes, 1)),
                                 why_unknown({&*table, 1})));
     }
     std::vector<sim::NcclRow> rows;

@@ -142,6 +142,50 @@ TEST_CASE("ukemi import and describe: print what was done, so nothing where writ
     CHECK(names_in(scratch.path() / "plain") == std::vector<std::string>{"two.lifetimes.csv"});
 }
 
+TEST_CASE("ukemi import nccl-tests: shortened logs say so, mixed ones are refused", "[cli]") {
+    const ScratchFolder scratch;
+    const std::string heading = "# size count type redop root time algbw busbw #wrong\n";
+    // oracle-quickstart/oci-hpc-oke, BM.GPU4.8: the rows of 1 and 4 GiB, in its own words.
+    write_file(scratch.path() / "short.log",
+               "#  Rank  0 Group  0 Pid 490 on a device  0 [0000:0f:00] NVIDIA A100-SXM4-40GB\n"
+               "#  Rank  7 Group  0 Pid 505 on a device  7 [0000:da:00] NVIDIA A100-SXM4-40GB\n"
+               "#  Rank  8 Group  0 Pid 247 on b device  0 [0000:0f:00] NVIDIA A100-SXM4-40GB\n"
+               "#  Rank 15 Group  0 Pid 263 on b device  7 [0000:da:00] NVIDIA A100-SXM4-40GB\n" +
+                   heading +
+                   "1073741824 268435456 float sum -1 10908.0 98.44 184.57 0\n"
+                   "4294967296 1073741824 float sum -1 42391.0 101.32 189.97 0\n");
+    const Ran read = run_ukemi(scratch.path(), {"import", "nccl-tests", "short.log"});
+    CHECK(read.code == 0);
+    CHECK(read.out ==
+          "short.log: nccl-tests table, all_reduce, 16 ranks on 2 nodes, NVIDIA A100-SXM4-40GB, 2 "
+          "rows\n"
+          "  found: an all_reduce, by its bandwidths\n"
+          "  found: \"#  Rank\" lines of 4 of 16 ranks are there\n"
+          "  found: 2 nodes of 8, by the hosts and devices of these\n"
+          "  out of place: 413.7 us + bytes / 102.316 GB/s, busbw at the limit 191.84 GB/s; "
+          "1073741824 to 4294967296 B, 2 points, off by 0.0 % (rms), 0.0 % at most\n");
+    // What gathers or scatters among 16: which of these is not known, nor its busbw.
+    write_file(scratch.path() / "some.log",
+               heading +
+                   "0 0 uint8 none -1 0.21 0.00 0.00 0\n"
+                   "17179869184 1073741824 uint8 none -1 379707 45.25 42.42 N/A\n");
+    const Ran some = run_ukemi(scratch.path(), {"import", "nccl-tests", "some.log"});
+    CHECK(some.out ==
+          "some.log: nccl-tests table, unknown, 16 ranks, device unknown, 2 rows\n"
+          "  found: nothing says which collective this is\n"
+          "  found: 16 ranks, by its bandwidths\n");
+    write_file(scratch.path() / "mixed.log",
+               "#  Rank  0 Group  0 Pid 3591 on a device  0 [0x03] NVIDIA A100-PCIE-40GB\n"
+               "#  Rank  0 Group  0 Pid 2451 on b device  0 [0x03] NVIDIA A100-PCIE-40GB\n" +
+                   heading + "1073741824 268435456 float sum -1 10908.0 98.44 98.44 0\n");
+    const Ran mixed = run_ukemi(scratch.path(), {"import", "nccl-tests", "mixed.log"});
+    CHECK(mixed.code == 2);
+    CHECK(mixed.out.empty());
+    CHECK(is_one_line(mixed.err));
+    CHECK_THAT(mixed.err, Catch::Contains("mixed.log:2:1: rank 0 is Pid 3591 on a device 0 and Pid "
+                                          "2451 on b device 0: separate runs are mixed"));
+}
+
 TEST_CASE("ukemi import: the period is that of all series together", "[cli]") {
     const ScratchFolder scratch;
     write_file(scratch.path() / "prices.json", R"({"SpotPriceHistory": [

@@ -308,6 +308,36 @@ TEST_CASE("nccl scenario: a log of nccl-tests is a link's efficiency", "[scenari
                                           "ranks there were, and where"));
 }
 
+TEST_CASE("nccl scenario: a shortened log is a link's efficiency where its nodes are known",
+          "[scenario]") {
+    const ScratchFolder folder;
+    const auto file = folder / "steps.json";
+    std::ofstream(file) << in_one;
+    const auto fitted = [&](const char* link, const std::string& lines) {
+        std::ofstream(folder / "log.txt")
+            << lines
+            << "# size count type redop root time algbw busbw #wrong\n"
+               "1073741824 268435456 float sum -1 20132.66 53.33 100.00 0\n";
+        const std::vector<ConfigOverride> fit = {
+            {"/efficiency", fmt::format(R"({{"{}": {{"nccl_tests": "log.txt"}}}})", link),
+             "--set"}};
+        return scenarios::read_step_scenario(file, fit).fitted.at(0);
+    };
+    const std::string first = "#  Rank  0 Group 0 Pid 1 on a device 0 [07] NVIDIA A100\n";
+    const std::string last = "#  Rank 15 Group 0 Pid 9 on b device 7 [07] NVIDIA A100\n";
+    CHECK_THAT(fitted("network", first + last),
+               Catch::StartsWith("network at 0.5") && Catch::Contains("(2 x 8 GPUs, 1 rows"));
+    // Sixteen ranks by the bandwidths, but on one node or on several?
+    for (const char* link : {"network", "nvlink"}) {
+        CHECK_THROWS_WITH(fitted(link, first),
+                          Catch::Contains("found an unknown number of nodes; some of its \"#  "
+                                          "Rank\" lines are missing"));
+        CHECK_THROWS_WITH(fitted(link, ""),
+                          Catch::Contains("found an unknown number of nodes; its \"#  Rank\" "
+                                          "lines are missing"));
+    }
+}
+
 TEST_CASE("nccl scenario: a replay's step times come from it", "[simulated_steps]") {
     const ScratchFolder folder;
     const auto file = folder.path() / "steps.json";
