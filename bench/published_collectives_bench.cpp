@@ -4,7 +4,7 @@
 // One line a table: mean error from 1 MiB on, the worst row, NCCL's own prices for the same
 // choices, and a naive guess, a ring at the line rate. Fitted tables and predicted ones stand
 // apart. Then ASTRA-sim's validated H100 network on the same tables. At the end, what other values
-// of the three fitted numbers would give. Needs the recorded
+// of the fitted numbers would give. Needs the recorded
 // data beside the checkout for all but the published tables. Usage: bench_published_collectives
 // [all] [--csv FILE] (all: every row, too)
 #include <fmt/format.h>
@@ -81,18 +81,21 @@ void print_alternatives(const std::vector<NcclTable>& all) {
         "\nother values of the fitted numbers: mean of fitted and of predicted all-reduces\n");
     for (const double launch : {5.0, 10.0, 15.0, 20.0, 25.0}) {
         for (const double ll128 : {0.7, 0.8, 1.0}) {
-            for (const double fill : {0.0, 0.5, 1.0}) {
+            for (const double lacks : {0.0, 0.5, 1.0, 1.5}) {
                 Means means[2];
+                const sim::NcclNumbers usual;
+                sim::NcclNumbers other{launch, ll128, usual.nvls_lacks, usual.nvls_tree_lacks};
+                for (double& one : other.nvls_lacks) one *= lacks;
+                for (double& one : other.nvls_tree_lacks) one *= lacks;
                 for (const NcclTable& table : all) {
                     if (table.collective != sim::NcclCollective::all_reduce) continue;
-                    means[table.fitted ? 0 : 1].add(
-                        test::errors_of(table, from, {launch, ll128, fill}));
+                    means[table.fitted ? 0 : 1].add(test::errors_of(table, from, other));
                 }
                 if (means[0].tables == 0) return;
                 fmt::print(
-                    "  launch {:>4} us, LL128 inside {:.1f}, NVLS fill {:.1f}: {:5.1f} "
+                    "  launch {:>4} us, LL128 inside {:.1f}, NVLS lacks x {:.1f}: {:5.1f} "
                     "{:5.1f} %\n",
-                    launch, ll128, fill, 100 * means[0].ours / means[0].tables,
+                    launch, ll128, lacks, 100 * means[0].ours / means[0].tables,
                     100 * means[1].ours / means[1].tables);
             }
         }

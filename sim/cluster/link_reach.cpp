@@ -10,15 +10,18 @@ namespace {
 
 // Latencies, microseconds. InfiniBand: what NCCL's 2.7 us (NET, ring, LL) leaves after the PCIe
 // hops of both ends. Cloud TCP: 128 us, fitted to point-to-point times of p3.2xlarge by Parcae
-// (liveput/cost.py; includes the software). EFA: 14 us, NCCL's NET constant for Simple. Ethernet of
-// one's own: 50 us, assumed. Slingshot and TCPXO: fitted with their shares.
+// (liveput/cost.py; includes the software). EFA of p5: 14 us, NCCL's NET constant for Simple.
+// Ethernet of one's own: 50 us, assumed. Slingshot, TCPXO and EFA before p5: fitted with their
+// shares.
 constexpr NicReach nics[] = {
     {NicKind::infiniband, "InfiniBand or RoCE", 1.5, 12 / 12.5, true, false, true,
      "NCCL's topo.h: 12 GB/s of 100 Gbit/s"},
     {NicKind::infiniband_sharp, "InfiniBand with SHARP", 1.5, 12 / 12.5, true, true, true,
      "NCCL's topo.h: 12 GB/s of 100 Gbit/s"},
-    {NicKind::efa, "EFA", 14, 0.61, false, false, true,
-     "fitted: 31.8 and 29.6 of 50 GB/s on 3 and 4 p4d.24xlarge (NVIDIA/nccl#527)"},
+    {NicKind::efa, "EFA", 65, 0.84, false, false, true,
+     "fitted: two p4de.24xlarge, NCCL 2.20 (aws-samples/awsome-distributed-training)"},
+    {NicKind::efa_v2, "EFA of p5", 14, 0.61, false, false, true,
+     "of p4d.24xlarge with NCCL 2.9 (NVIDIA/nccl#527: 31.8 and 29.6 of 50 GB/s)"},
     {NicKind::slingshot, "Slingshot by libfabric", 7.5, 0.72, false, false, false,
      "fitted: Polaris, NCCL 2.18, setup4 on 2 and 8 machines (argonne-lcf/alcf-nccl-tests)"},
     {NicKind::tcpxo, "GPUDirect-TCPXO", 60, 0.92, false, false, false,

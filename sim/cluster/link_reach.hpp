@@ -13,13 +13,15 @@ enum class NicKind : std::uint8_t {
     infiniband,  // or RoCE
     infiniband_sharp,
     efa,
+    efa_v2,
     slingshot,
     tcpxo,
     cloud_tcp,
     ethernet,
 };
-inline constexpr std::array<std::string_view, 7> nic_kind_names = {
-    "infiniband", "infiniband_sharp", "efa", "slingshot", "tcpxo", "cloud_tcp", "ethernet"};
+inline constexpr std::array<std::string_view, 8> nic_kind_names = {
+    "infiniband", "infiniband_sharp", "efa",     "efa_v2", "slingshot",
+    "tcpxo",      "cloud_tcp",        "ethernet"};
 
 struct NicReach {
     NicKind kind{};

@@ -146,7 +146,7 @@ constexpr MachineSpec aws_table[] = {
      NvlinkMesh::nvswitch,
      {2, 192, 2048, xgmi, true},
      {5, 8},
-     {8, 400, NicKind::efa},  // 32 of 100: EFA's plugin for NCCL makes one of each GPU's four
+     {8, 400, NicKind::efa_v2},  // 32 of 100: EFA's plugin for NCCL makes one of each GPU's four
      aws_list},
 };
 

@@ -49,7 +49,6 @@ constexpr std::array<std::array<double, 24>, nccl_protocols> tree_correction = {
 // What its search for channels takes links for, of the line rate (src/graph/topo.h).
 constexpr std::array<double, 4> nvlink_share = {20.0 / 25, 20.0 / 25, 20.6 / 25, 40.1 / 50};
 constexpr double pcie_share = 12 / 15.754;
-constexpr double network_share = 12 / 12.5;
 
 std::size_t generation_of(const NcclPlace& place) {
     const auto generation = static_cast<std::size_t>(place.generation);
@@ -84,7 +83,7 @@ double ring_latency_us(const NcclPlace& place, std::size_t protocol, Bytes bytes
                            place.hop_us * (simple ? 2 : 1);  // and the flush
     const double latency = base_us[0][protocol] + staying * inside + crossing * between;
     const bool plateau = simple && place.machines > 1 && collective == NcclCollective::all_reduce &&
-                         bytes.raw() >= std::int64_t{64} * place.channels * place.ranks();
+                         bytes.raw() >= std::int64_t{64} * place.priced_channels() * place.ranks();
     if (!plateau) return latency;
     return latency * (place.generation < NcclGeneration::ampere ? 1.9 : 1.4);
 }
@@ -166,7 +165,7 @@ double nccl_protocol_rate(const NcclPlace& place, NcclChoice choice, double simp
     if (choice.protocol == NcclProtocol::ll128) {
         const double wire = ring ? 0.92 : place.machines == 1 ? 7.0 / 9 : 120.0 / 128;
         const auto& channel = ring ? ring_ll128_channel : tree_ll128_channel;
-        return std::min(simple * wire, place.channels * channel[generation][scale]);
+        return std::min(simple * wire, place.priced_channels() * channel[generation][scale]);
     }
     return simple;
 }
@@ -183,7 +182,7 @@ double nccl_size_correction(NcclChoice choice, Bytes bytes) {
 
 double nccl_tree_limit(const NcclPlace& place, NcclAlgorithm algorithm) {
     const auto& channel = algorithm == NcclAlgorithm::tree ? tree_channel : nvls_tree_channel;
-    return place.channels * channel[generation_of(place)][scale_of(place)];
+    return place.priced_channels() * channel[generation_of(place)][scale_of(place)];
 }
 
 double nccl_tree_crossings(std::int32_t machines) {
@@ -194,12 +193,19 @@ double nvls_efficiency(NcclGeneration generation) {
     return generation == NcclGeneration::blackwell ? 0.74 : 0.85;
 }
 
+// 72 GB200 reach 839 GB/s of bus bandwidth where eight B200 reach what NCCL expects
+// (coreweave/nccl-tests#43); from which number on is not published.
+double nvls_reach(const NcclPlace& place) {
+    constexpr std::int32_t of_a_board = 8;
+    return place.per_machine > of_a_board ? 0.59 : nvls_efficiency(place.generation);
+}
+
 double nccl_own_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
                         NcclCollective collective) {
     const double ranks = place.ranks();
     const double inside =
         (place.nvlink ? nvlink_share[generation_of(place)] : pcie_share) * place.inside.raw() / 1e9;
-    const double between = network_share * place.between.raw() / 1e9;
+    const double between = nccl_network_share * place.between.raw() / 1e9;
     const double of_ring = ranks / (passes_of(collective) * (ranks - 1));
     double rate = std::min(inside, between);  // bus bandwidth, then the algorithm's
     switch (choice.algorithm) {
@@ -212,7 +218,7 @@ double nccl_own_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
             break;
         case NcclAlgorithm::collnet: {
             // Half of what more GPUs than NICs cost.
-            const double more = static_cast<double>(place.per_machine) / place.channels;
+            const double more = static_cast<double>(place.per_machine) / place.priced_channels();
             rate = between / (more - (more - 1) / 2) / 2;
             if (place.generation >= NcclGeneration::hopper) rate *= 0.85;
             break;
@@ -229,7 +235,7 @@ double nccl_own_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
             break;
         }
         case NcclAlgorithm::nvls_tree: {
-            const double channels = place.channels;
+            const double channels = place.priced_channels();
             rate = 2 * inside * nvls_efficiency(place.generation) * (channels - 1) / channels;
             rate = std::min({rate, between * (place.machines == 2 ? 2 : 1),
                              nccl_tree_limit(place, choice.algorithm)});

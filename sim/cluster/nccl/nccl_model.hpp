@@ -47,7 +47,8 @@ double nccl_tree_limit(const NcclPlace& place, NcclAlgorithm algorithm);
 // How often the busiest machine of a tree sends the buffer: it has a parent and two children in one
 // of the two trees, and a parent in the other.
 double nccl_tree_crossings(std::int32_t machines);
-double nvls_efficiency(NcclGeneration generation);  // of the rate of rings
+double nvls_efficiency(NcclGeneration generation);  // of the rate of rings, as NCCL expects
+double nvls_reach(const NcclPlace& place);          // and as measured
 
 // What NCCL expects.
 double nccl_own_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,

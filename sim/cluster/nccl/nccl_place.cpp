@@ -315,6 +315,13 @@ MachineNics nics_of(const Topology& topology, Routes& routes, MachineId id,
     return {rate, rate * share, &reach};
 }
 
+// From 25 GB/s a NIC on NCCL doubles its channels; from Hopper on, if it has at most four of them
+// or they reach 50 GB/s (src/graph/search.cc).
+bool has_two_channels(std::size_t nics, double line_rate_of_all, NcclGeneration generation) {
+    const double each = nccl_network_share * line_rate_of_all / 1e9 / static_cast<double>(nics);
+    return each >= 25 && (generation < NcclGeneration::hopper || nics <= 4 || each >= 50);
+}
+
 // Machines may have NICs of several kinds: rings are as fast as the slowest.
 void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
                    const MachineRanks& groups) {
@@ -366,6 +373,7 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
         line_rate(topology, LinkKind::network, rate_of_switches(topology, routes, groups, each));
     place.between = BytesPerSecond::of(std::min(slowest.rate, switches));
     place.channels = static_cast<std::int32_t>(used);
+    place.twice = has_two_channels(used, slowest.rate, place.generation);
     place.nvls = place.nvls && all_nvls_tree;
     place.sums = all_sum;
     place.ll128 = all_ll128 && place.generation >= NcclGeneration::volta && place.nvlink &&

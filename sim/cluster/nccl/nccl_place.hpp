@@ -13,6 +13,9 @@
 
 namespace ukemi::sim {
 
+// What NCCL's search takes a NIC for, of its line rate (src/graph/topo.h).
+inline constexpr double nccl_network_share = 12 / 12.5;
+
 enum class NcclGeneration : std::uint8_t { pascal, volta, ampere, hopper, blackwell };
 
 // Of the piece of a message that comes farthest.
@@ -36,6 +39,7 @@ struct NcclPlace {
     double between_share = 1;
     double copy_s_per_byte = 0;  // RingEfficiency
     std::int32_t channels = 1;   // rings inside a machine; NICs where there are several machines
+    bool twice = false;          // NCCL has two channels for each of these
     double hop_us = 0;           // of a hop between machines, beyond what NCCL's constants have
     // What distance adds to hops of this ring and this tree of machines: switches on the way, and
     // what a scenario says of latencies. NCCL does not know it: its choice is made without.
@@ -50,6 +54,7 @@ struct NcclPlace {
     bool amd = false;        // CPUs of AMD: other constants between machines
     std::string reach;       // in words, with sources
 
+    std::int32_t priced_channels() const { return twice ? 2 * channels : channels; }
     std::int32_t ranks() const { return machines * per_machine - fewer; }
 };
 

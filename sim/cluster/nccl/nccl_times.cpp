@@ -48,24 +48,34 @@ double collnet_us(const NcclPlace& place, const Rates& rates, double kilobytes) 
     return kilobytes / std::min(inside, rates.between);
 }
 
-double nvls_us(const NcclPlace& place, NcclChoice choice, const Rates& rates, Bytes bytes,
-               double kilobytes, NcclCollective collective, const NcclNumbers& numbers) {
+// How much of their rate sums in switches reach with so large a buffer.
+double filled(const NcclPlace& place, Bytes bytes, const std::array<double, 2>& lacks) {
+    constexpr double full = 1 << 30;
+    constexpr double least = 0.3;  // smaller buffers go by other ways
+    const double halvings = exact::log(full / static_cast<double>(bytes.raw())) / exact::log(2);
+    const double each = lacks[place.generation >= NcclGeneration::blackwell ? 1 : 0];
+    return std::clamp(1 - each * halvings, least, 1.0);
+}
+
+double nvls_us(const NcclPlace& place, const Rates& rates, Bytes bytes, double kilobytes,
+               NcclCollective collective, const NcclNumbers& numbers) {
     const double ranks = place.per_machine;
     const double carried = collective == NcclCollective::all_reduce ? (ranks + 1) / ranks : 1;
-    const double fill = exact::pow(nccl_size_correction(choice, bytes), numbers.nvls_fill);
-    double us = kilobytes * carried / (rates.inside * nvls_efficiency(place.generation) * fill);
+    const double fill = filled(place, bytes, numbers.nvls_lacks);
+    double us = kilobytes * carried / (rates.inside * nvls_reach(place) * fill);
     if (place.machines > 1) us = std::max(us, kilobytes / rates.between);
     return us;
 }
 
 double nvls_tree_us(const NcclPlace& place, NcclChoice choice, const Rates& rates, Bytes bytes,
-                    double kilobytes) {
+                    double kilobytes, const NcclNumbers& numbers) {
     const double gpus = place.per_machine;
     const double ranks = place.ranks();
-    const double inside = rates.inside * nvls_efficiency(place.generation) * gpus / (gpus + 1);
+    const double inside = rates.inside * nvls_reach(place) * gpus / (gpus + 1);
     const double between = rates.between / nccl_tree_crossings(place.machines);
     const double limit = nccl_tree_limit(place, choice.algorithm) * ranks / (2 * (ranks - 1));
-    return kilobytes / (std::min({inside, between, limit}) * nccl_size_correction(choice, bytes));
+    const double fill = filled(place, bytes, numbers.nvls_tree_lacks);
+    return kilobytes / (std::min({inside, between, limit}) * fill);
 }
 
 double distance_us(const NcclDistance& distance, NcclAlgorithm algorithm,
@@ -104,10 +114,10 @@ double nccl_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
         case NcclAlgorithm::tree: us += tree_us(place, choice, rates, bytes, kilobytes); break;
         case NcclAlgorithm::collnet: us += collnet_us(place, rates, kilobytes); break;
         case NcclAlgorithm::nvls:
-            us += nvls_us(place, choice, rates, bytes, kilobytes, collective, numbers);
+            us += nvls_us(place, rates, bytes, kilobytes, collective, numbers);
             break;
         case NcclAlgorithm::nvls_tree:
-            us += nvls_tree_us(place, choice, rates, bytes, kilobytes);
+            us += nvls_tree_us(place, choice, rates, bytes, kilobytes, numbers);
             break;
     }
     return us / 1e6;

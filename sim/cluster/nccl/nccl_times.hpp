@@ -5,9 +5,14 @@
 // for the sum of its part, which they read from all, and stores it to all, so its links carry
 // (n + 1)/n S each way. Trees between machines: the busiest machine sends nccl_tree_crossings() S.
 //
-// Three numbers are fitted, all of them round; bench_published_collectives prints what others
-// give. What is fitted to and what is predicted stands in bench/README.md.
+// Sums in switches reach their rate with 1 GiB; with each halving of a buffer they lack the same
+// share more of it, which NCCL's own prices of trees (0.5 for 256 KiB, jumping) have not.
+//
+// The numbers are fitted, all of them round; bench_published_collectives prints what others give.
+// What is fitted to and what is predicted stands in bench/README.md.
 #pragma once
+
+#include <array>
 
 #include "base/quantity.hpp"
 #include "sim/cluster/nccl/nccl_model.hpp"
@@ -17,9 +22,10 @@ namespace ukemi::sim {
 struct NcclNumbers {
     double launch_us = 15;      // before the first byte: the kernel's launch
     double ll128_inside = 0.8;  // of what NCCL takes LL128 for inside a machine
-    // Of NCCL's own correction of trees (0.5 for 256 KiB to 1 for 1 GiB), by which sums in the
-    // switches of one machine fill up: its square root.
-    double nvls_fill = 0.5;
+    // What sums in switches lack of their rate for each halving below 1 GiB, on Hopper and from
+    // Blackwell on: in one machine, in several.
+    std::array<double, 2> nvls_lacks{0.045, 0.08};
+    std::array<double, 2> nvls_tree_lacks{0.06, 0.085};
 };
 
 // Before bytes move, so that no link carries any: the launch, protocols' latencies, distance.
