@@ -13,6 +13,7 @@
 #include "plots/figures.hpp"
 #include "sim/cluster/cluster_file.hpp"
 #include "sim/cluster/nccl/nccl_times.hpp"
+#include "sim/cluster/nic_choice.hpp"
 #include "sim/cluster/rings.hpp"
 #include "sim/cluster/routes.hpp"
 
@@ -30,6 +31,9 @@ std::string devices_text(const sim::Topology& topology) {
         const std::size_t count = topology.devices_of(kind).size();
         if (count > 0) text += fmt::format(", {} {}", sim::to_string(kind), count);
     }
+    std::int64_t ports_left = 0;
+    for (const sim::Machine& machine : topology.machines()) ports_left += machine.nic_ports_left;
+    text += sim::words_of_ports_left(ports_left);
     text += fmt::format("\n\n{:<10}{:>7}{:>7}{:>12}{:>12}\n", "link", "cables", "lanes", "GB/s",
                         "latency");
     std::map<std::tuple<sim::LinkKind, std::uint32_t, double, Duration>, std::size_t> kinds;

@@ -17,6 +17,7 @@
 #include "scenarios/reader/scenario_keys.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
 #include "sim/cluster/cluster_file.hpp"
+#include "sim/cluster/nic_choice.hpp"
 
 namespace ukemi::scenarios {
 
@@ -162,6 +163,7 @@ std::string description_of(const sim::ClusterSpec& spec) {
         if (zone.inside == nullptr) continue;
         const sim::Machine& machine = zone.inside->machines().front();
         if (machine.gpu_assumed) text += fmt::format(", GPUs taken for {}", machine.gpu);
+        text += sim::words_of_ports_left(machine.nic_ports_left);
     }
     if (spec.whole != nullptr) text = fmt::format("{} NPUs", fmt::join(spec.grid, " x "));
     return text;

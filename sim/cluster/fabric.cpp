@@ -121,6 +121,7 @@ private:
         place.gpu = machine.gpu;
         place.amd = machine.amd;
         place.nics = spec_.nics.kind;
+        place.nic_ports_left = machine.nic_ports_left;
         return add_copy(topology_, *zone_.inside, std::move(place));
     }
 

@@ -16,6 +16,7 @@
 #include "base/text_scan.hpp"
 #include "sim/cluster/hops.hpp"
 #include "sim/cluster/machines/tables.hpp"
+#include "sim/cluster/nic_choice.hpp"
 #include "sim/cluster/routes.hpp"
 #include "sim/cluster/xml_reader.hpp"
 
@@ -68,7 +69,7 @@ public:
         machine_ = topology_.add_machine({"machine0", {}, 0, {}});
         if (root.name() != std::string_view("system")) refuse(root, "expected <system>");
         find_repeated(root);
-        fastest_mbit_ = fastest_nic(root);
+        const NicChoice nics = nics_of(root);
         for (const pugi::xml_node child : root.children()) {
             require(child, {"cpu"});
             add_cpu(child);
@@ -83,7 +84,8 @@ public:
         machine.gpu_assumed = device == std::end(gpus_by_device);
         machine.gpu = machine.gpu_assumed ? gpu_of_capability(gpus_.front().capability)
                                           : std::string(device->second);
-        machine.nic_gbit_per_s = static_cast<double>(fastest_mbit_) / 1e3;
+        machine.nic_gbit_per_s = static_cast<double>(nics.mbit) / 1e3;
+        machine.nic_ports_left = nics.ports_left;
         machine.amd = amd_;
     }
 
@@ -201,7 +203,6 @@ private:
 
     void add_gpu(pugi::xml_node gpu, pugi::xml_node pci, DeviceId parent, BytesPerSecond rate,
                  DeviceId socket) {
-        if (gpus_.size() == gpus_max) refuse(gpu, fmt::format("more than {} <gpu>", gpus_max));
         const std::string_view bus = pci.attribute("busid").value();
         if (bus.empty()) refuse(pci, "<pci> has no attribute busid");
         const DeviceId id =
@@ -259,28 +260,75 @@ private:
     std::int64_t mbit_of(pugi::xml_node net) const {
         return number(net, "speed", 1, 100'000'000, 10'000);
     }
-    // Mbit/s, of all ports of the card together; the network that they belong to is not in the
-    // file.
-    std::int64_t speed_of(pugi::xml_node nic) const {
-        std::int64_t mbit = 0;
+    // The network that they belong to is not in the file.
+    std::vector<std::int64_t> ports_of(pugi::xml_node nic) const {
+        std::vector<std::int64_t> ports;
         for (const pugi::xml_node net : nic.children()) {
             require(net, {"net"});
-            if (!repeated_.contains(net)) mbit += mbit_of(net);
+            if (!repeated_.contains(net)) ports.push_back(mbit_of(net));
         }
-        return mbit;
+        return ports;
     }
-    std::int64_t fastest_nic(pugi::xml_node element) const {
-        if (element.name() == std::string_view("nic")) return speed_of(element);
-        std::int64_t fastest = 0;
-        for (const pugi::xml_node child : element.children()) {
-            fastest = std::max(fastest, fastest_nic(child));
+
+    // From a socket down to a device's own <pci>, if it has one.
+    using Place = std::vector<pugi::xml_node>;
+    static Place place_of(pugi::xml_node device) {
+        Place place;
+        for (pugi::xml_node at = device.parent(); at.parent().parent(); at = at.parent()) {
+            place.push_back(at);
         }
-        return fastest;
+        std::ranges::reverse(place);
+        return place;
+    }
+    static NicWay way_between(const Place& gpu, const Place& nic) {
+        const auto fork = std::ranges::mismatch(gpu, nic);
+        const std::ptrdiff_t common = fork.in1 - gpu.begin();
+        if (common == 0) return NicWay::sockets;
+        if (common == 1) return NicWay::host_bridge;
+        const auto below = [&](const Place& place) { return std::ssize(place) - common; };
+        return below(gpu) <= 1 && below(nic) <= 1 ? NicWay::one_switch : NicWay::switches;
+    }
+
+    void find_devices(pugi::xml_node element, std::vector<Place>& gpus,
+                      std::vector<pugi::xml_node>& nics) const {
+        for (const pugi::xml_node child : element.children()) {
+            const std::string_view name = child.name();
+            if (name == "gpu") {
+                if (gpus.size() == gpus_max)
+                    refuse(child, fmt::format("more than {} <gpu>", gpus_max));
+                gpus.push_back(place_of(child));
+            } else if (name == "nic") {
+                if (nics.size() == nics_max)
+                    refuse(child, fmt::format("more than {} <nic>", nics_max));
+                nics.push_back(child);
+            } else {
+                find_devices(child, gpus, nics);
+            }
+        }
+    }
+
+    NicChoice nics_of(pugi::xml_node root) {
+        std::vector<Place> gpus;
+        std::vector<pugi::xml_node> nics;
+        find_devices(root, gpus, nics);
+        std::vector<NicCard> cards;
+        std::erase_if(nics, [&](pugi::xml_node nic) {
+            std::vector<std::int64_t> ports = ports_of(nic);
+            if (ports.empty()) return true;
+            cards.push_back({std::move(ports), {}});
+            const Place place = place_of(nic);
+            for (const Place& gpu : gpus) cards.back().ways.push_back(way_between(gpu, place));
+            return false;
+        });
+        NicChoice choice = chosen_nics(cards);
+        for (std::size_t i = 0; i < nics.size(); ++i) {
+            if (choice.kept[i]) kept_nics_.insert(nics[i]);
+        }
+        return choice;
     }
 
     void add_nic(pugi::xml_node nic, DeviceId parent, BytesPerSecond rate) {
-        if (speed_of(nic) < fastest_mbit_) return;
-        if (nics_ == nics_max) refuse(nic, fmt::format("more than {} <nic>", nics_max));
+        if (!kept_nics_.contains(nic)) return;
         const DeviceId id =
             topology_.add_device(DeviceKind::nic, machine_, fmt::format("nic{}", nics_++));
         topology_.connect(id, parent, LinkKind::pcie, 1, rate, pcie_other);
@@ -347,10 +395,10 @@ private:
     std::vector<Socket> sockets_;
     std::vector<Gpu> gpus_;
     std::optional<DeviceId> plane_;
-    std::set<pugi::xml_node> repeated_;  // <net>
+    std::set<pugi::xml_node> repeated_;   // <net>
+    std::set<pugi::xml_node> kept_nics_;  // <nic>
     std::size_t bridges_ = 0;
     std::size_t nics_ = 0;
-    std::int64_t fastest_mbit_ = 0;
     bool amd_ = false;
 };
 

@@ -9,11 +9,12 @@
 // are GPUs, switches (class 0x0680, all of them one plane) or the GPU's own socket (POWER). Sockets
 // are joined pairwise at the rate of their vendor's machines in machines/tables.hpp.
 //
-// The ports (<net>) of a <nic> are one link of their speeds' sum; NICs slower than the fastest,
-// which NCCL does without, are left out. In virtual machines and containers one <net> stands under
-// several <cpu>, without a PCI device: with the same name, dev and guid on the same host it is one,
-// at the first of them, and refused where its speeds differ. <pcilink>, by which NCCL notes that
-// switches of Broadcom reach each other, adds nothing to the tree and is left out.
+// The ports (<net>) of a <nic> are one link of their speeds' sum; of the NICs those stay that
+// nic_choice.hpp chooses, and the machine says how many ports do not. In virtual machines and
+// containers one <net> stands under several <cpu>, without a PCI device: with the same name, dev
+// and guid on the same host it is one, at the first of them, and refused where its speeds differ.
+// <pcilink>, by which NCCL notes that switches of Broadcom reach each other, adds nothing to the
+// tree and is left out.
 //
 // A dump of one NVLink domain has several hosts (host_hash of <cpu>), each with its own buses and
 // numbers of devices. All of it is one machine, as gb200_nvl72 is one: counted, bought and lost as

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/read_file.hpp"
 #include "base/text_scan.hpp"
 #include "sim/cluster/machines/tables.hpp"
+#include "sim/cluster/nic_choice.hpp"
 #include "sim/cluster/routes.hpp"
 
 namespace ukemi::sim {
@@ -40,7 +42,8 @@ struct Row {
     Word name;
     std::vector<Relation> cells;
     std::vector<Word> words;  // one a cell, for complaints
-    std::string affinity;     // of CPUs, then of the NUMA node; empty for NICs
+    std::string affinity;     // of the NUMA node, else of CPUs; empty for NICs
+    bool of_numa_node = false;
 };
 
 class Matrix {
@@ -113,11 +116,20 @@ private:
             refuse(words.front(), "expected a header that begins with GPU0");
         }
         for (const Word& word : words) {
-            if (word.text == "CPU" || word.text == "NUMA") break;
+            if (word.text == "CPU" || word.text == "NUMA") {
+                return take_affinities(std::span(words).subspan(names_.size()));
+            }
             if (names_.size() == devices_in_matrix_max) {
                 refuse(word, fmt::format("more than {} devices", devices_in_matrix_max));
             }
             names_.push_back(word.text);
+        }
+    }
+
+    // "CPU Affinity NUMA Affinity GPU NUMA ID", of which older ones have less.
+    void take_affinities(std::span<const Word> words) {
+        for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+            if (words[i].text == "NUMA" && words[i + 1].text == "Affinity") has_numa_nodes_ = true;
         }
     }
 
@@ -145,8 +157,11 @@ private:
         }
         // CPU affinity, then the NUMA node where there is one.
         const std::size_t next = 1 + names_.size();
-        if (next < words.size()) row.affinity = words[std::min(next + 1, words.size() - 1)].text;
-        if (row.affinity == "N/A" && next < words.size()) row.affinity = words[next].text;
+        const bool says_node =
+            has_numa_nodes_ && next + 1 < words.size() && words[next + 1].text != "N/A";
+        if (next < words.size()) row.affinity = words[says_node ? next + 1 : next].text;
+        // Not several of them: "0-1".
+        row.of_numa_node = says_node && parse_whole(row.affinity, DecimalGrammar::json).has_value();
         rows_.push_back(std::move(row));
     }
 
@@ -190,6 +205,7 @@ private:
     std::string_view file_;
     std::vector<std::string_view> names_;
     std::vector<Row> rows_;
+    bool has_numa_nodes_ = false;
 };
 
 // Sets of devices that grow together; each is named by its first member.
@@ -217,6 +233,7 @@ public:
     Builder(const Matrix& matrix, const SmiOptions& options)
         : matrix_(matrix), gpu_(options.gpu), behind_(size()), sockets_(size()) {
         machine_ = topology_.add_machine({"machine0", {}, 0, {}});
+        choose_nics();
         group();
         add_sockets();
         add_devices();
@@ -229,15 +246,42 @@ private:
     std::size_t size() const { return matrix_.rows().size(); }
     const Relation& cell(std::size_t i, std::size_t j) const { return matrix_.rows()[i].cells[j]; }
 
+    static NicWay way_of(std::string_view relation) {
+        if (relation == "PIX") return NicWay::one_switch;
+        if (relation == "PXB") return NicWay::switches;
+        return relation == "SYS" || relation == "SOC" ? NicWay::sockets : NicWay::host_bridge;
+    }
+
+    // A row is a port; how fast it is stands nowhere.
+    void choose_nics() {
+        std::vector<NicCard> ports;
+        for (std::size_t i = 0; i < size(); ++i) {
+            if (matrix_.is_gpu(i)) continue;
+            NicCard& port = ports.emplace_back();
+            port.port_mbit = {1};
+            for (std::size_t j = 0; j < size(); ++j) {
+                if (matrix_.is_gpu(j)) port.ways.push_back(way_of(cell(i, j).name));
+            }
+        }
+        const NicChoice choice = chosen_nics(ports);
+        auto kept = choice.kept.begin();
+        for (std::size_t i = 0; i < size(); ++i) used_.push_back(matrix_.is_gpu(i) || *kept++);
+        topology_.machine_to_describe(machine_).nic_ports_left = choice.ports_left;
+    }
+
     void group() {
         for (std::size_t i = 0; i < size(); ++i) {
             for (std::size_t j = 0; j < i; ++j) {
+                if (!used_[i] || !used_[j]) continue;
                 const std::string_view name = cell(i, j).name;
-                const std::string& affinity = matrix_.rows()[i].affinity;
+                const Row& one = matrix_.rows()[i];
+                const Row& other = matrix_.rows()[j];
                 if (name == "PIX" || name == "PXB") behind_.join(i, j);
                 if (name != "SYS" && name != "SOC" && name != "NV") sockets_.join(i, j);
                 const bool apart = name == "SYS" || name == "SOC";
-                if (!apart && !affinity.empty() && affinity == matrix_.rows()[j].affinity) {
+                const bool in_numa_nodes = one.of_numa_node && other.of_numa_node;
+                if ((!apart || in_numa_nodes) && !one.affinity.empty() &&
+                    one.affinity == other.affinity) {
                     sockets_.join(i, j);
                 }
             }
@@ -248,6 +292,7 @@ private:
         std::vector<DeviceId> all;
         socket_of_.resize(size());
         for (std::size_t i = 0; i < size(); ++i) {
+            if (!used_[i]) continue;
             if (sockets_.of(i) == i) {
                 all.push_back(topology_.add_device(DeviceKind::cpu, machine_,
                                                    fmt::format("cpu{}", all.size())));
@@ -265,10 +310,12 @@ private:
     void add_devices() {
         const BytesPerSecond slot = pcie_x16_rate(gpu_ == nullptr ? 3 : gpu_->pcie_generation);
         std::vector<DeviceId> switches(size());
+        ids_.resize(size());
         std::size_t gpus = 0;
         std::size_t nics = 0;
         std::size_t bridges = 0;
         for (std::size_t i = 0; i < size(); ++i) {
+            if (!used_[i]) continue;
             const std::size_t first = behind_.of(i);
             if (first == i) {
                 switches[i] = topology_.add_device(DeviceKind::pcie_switch, machine_,
@@ -277,9 +324,9 @@ private:
                                   nanoseconds(100));
             }
             const bool gpu = matrix_.is_gpu(i);
-            ids_.push_back(topology_.add_device(
+            ids_[i] = topology_.add_device(
                 gpu ? DeviceKind::gpu : DeviceKind::nic, machine_,
-                gpu ? fmt::format("gpu{}", gpus++) : fmt::format("nic{}", nics++)));
+                gpu ? fmt::format("gpu{}", gpus++) : fmt::format("nic{}", nics++));
             topology_.connect(ids_[i], switches[first], LinkKind::pcie, 1, slot,
                               nanoseconds(gpu ? 500 : 100));
         }
@@ -349,7 +396,8 @@ private:
     const GpuProfile* gpu_;
     Topology topology_;
     MachineId machine_{};
-    Groups behind_;  // one PCIe switch
+    std::vector<bool> used_;  // by row
+    Groups behind_;           // one PCIe switch
     Groups sockets_;
     std::vector<DeviceId> socket_of_;
     std::vector<DeviceId> ids_;

@@ -76,8 +76,9 @@ struct Machine {
     std::string gpu = {};      // of gpus.cpp; empty: none, or unknown
     bool gpu_assumed = false;  // from its compute capability, which others have, too
     NicKind nics = NicKind::infiniband;
-    bool amd = false;           // its CPUs
-    double nic_gbit_per_s = 0;  // of its fastest NIC, where a dump says it
+    bool amd = false;                 // its CPUs
+    double nic_gbit_per_s = 0;        // of each of its NICs, where a dump says it
+    std::int64_t nic_ports_left = 0;  // out of those in its file: nic_choice.hpp
 };
 
 class Topology {

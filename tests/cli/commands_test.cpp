@@ -263,6 +263,20 @@ TEST_CASE("ukemi describe: a machine in words and as a picture", "[cli]") {
         <pci busid="0000:65:00.0" device="0x20b2"><gpu dev="1" sm="80"/></pci></cpu></system>)");
     const Ran pcie = run_ukemi(scratch.path(), {"describe", "--topology", "pcie.xml"});
     CHECK_THAT(pcie.out, Catch::Contains("first GPUs (line rate)\n   2 GPUs    1 routed"));
+    write_file(scratch.path() / "storage.txt",
+               "\tGPU0\tGPU1\tNIC0\tNIC1\tNIC2\nGPU0\tX\tNV4\tPIX\tSYS\tSYS\n"
+               "GPU1\tNV4\tX\tSYS\tPIX\tSYS\nNIC0\tPIX\tSYS\tX\tSYS\tSYS\n"
+               "NIC1\tSYS\tPIX\tSYS\tX\tSYS\nNIC2\tSYS\tSYS\tSYS\tSYS\tX\n");
+    const Ran storage = run_ukemi(scratch.path(), {"describe", "--topology", "storage.txt"});
+    CHECK_THAT(storage.out, Catch::Contains("nic 2, 1 port of NICs left out\n"));
+    write_file(scratch.path() / "storage.json", R"({"name": "s", "seed": 1, "cluster":
+        {"machine": "storage.txt", "gpu": "v100_sxm2_32gb", "count": 2,
+         "links": {"bandwidth": "100 Gbit/s"}},
+        "job": {"model": "resnet50", "batch": 8, "steps": 2}})");
+    const Ran simulated = run_ukemi(scratch.path(), {"simulate", "storage.json"});
+    CHECK(simulated.code == 0);
+    CHECK_THAT(simulated.out,
+               Catch::Contains("2 x storage.txt on single_switch, 1 port of NICs left out"));
     write_file(scratch.path() / "broken.xml", "<system version=\"1\">\n<cpu>");
     const Ran broken = run_ukemi(scratch.path(), {"describe", "--topology", "broken.xml"});
     CHECK(broken.code == 2);

@@ -1,4 +1,5 @@
 // imports_test.cpp — machines from what NCCL and nvidia-smi say of them, and what is refused.
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "base/input_error.hpp"
@@ -211,6 +212,28 @@ TEST_CASE("imports: NVLinks beyond a GPU's own lanes lead to a switch", "[import
     CHECK_THROWS_WITH(sim::parse_smi_topology(dgx1_smi(), "topo.txt", options),
                       "topo.txt:2:18: more NVLinks than the 4 of p100_sxm2 cannot be direct ones, "
                       "and those of GPU0 to a switch would not differ: NV1 and NV2");
+}
+
+TEST_CASE("imports: a socket is one NUMA node, whatever the relation says", "[imports]") {
+    // Four GPUs, each at a root of its own; two and two share a node.
+    const auto sockets_of = [](std::string_view columns, std::array<const char*, 4> affinities) {
+        std::string text = fmt::format("\tGPU0\tGPU1\tGPU2\tGPU3\t{}\n", columns);
+        for (std::size_t i = 0; i < 4; ++i) {
+            text += fmt::format("GPU{}", i);
+            for (std::size_t j = 0; j < 4; ++j) text += i == j ? "\tX" : "\tSYS";
+            text += fmt::format("\t{}\n", affinities[i]);
+        }
+        const sim::Topology topology = sim::parse_smi_topology(text, "topo.txt");
+        return topology.devices_of(sim::DeviceKind::cpu).size();
+    };
+    const std::string numa = "CPU Affinity\tNUMA Affinity\tGPU NUMA ID";
+    CHECK(sockets_of(numa, {"0-31\t0\tN/A", "0-31\t0\tN/A", "32-63\t1\tN/A", "32-63\t1\tN/A"}) ==
+          2);
+    CHECK(sockets_of(
+              numa, {"0-63\t0-1\tN/A", "0-63\t0-1\tN/A", "0-63\t0-1\tN/A", "0-63\t0-1\tN/A"}) == 4);
+    CHECK(sockets_of(numa, {"0-31\tN/A\tN/A", "0-31\tN/A\tN/A", "32-63\tN/A\tN/A",
+                            "32-63\tN/A\tN/A"}) == 4);
+    CHECK(sockets_of("CPU Affinity", {"0-31", "0-31", "32-63", "32-63"}) == 4);
 }
 
 TEST_CASE("imports: a lane of NVLink is as fast as the GPU's data sheet says", "[imports]") {
