@@ -294,7 +294,9 @@ std::vector<std::size_t> entries_of(std::span<const std::vector<std::size_t>> in
         const int in = loads[enters.nic].entered;
         const int out = loads[leaves.nic].left;
         const int narrow = (enters.is_narrow ? 1 : 0) + (leaves.is_narrow ? 1 : 0);
-        return std::tuple(std::max(in, out), narrow, in + out);
+        const std::size_t here = order[place];
+        const auto near = leaves.links.empty() ? 0 : -static_cast<int>(leaves.links[here]);
+        return std::tuple(std::max(in, out), narrow, near, in + out);
     };
     std::vector<std::size_t> entries(count, each - 1);
     constexpr int rounds = 8;  // in which each may find a better place than it had

@@ -50,6 +50,9 @@ struct WayOut {
     std::size_t nic = 0;  // its number among those that are used
     // It crosses sockets by a link that carries less than all NICs that are reached over it.
     bool is_narrow = false;
+    // On PCIe, by place: links to it. A ring that is opened between near ones crosses what they
+    // share twice.
+    std::vector<std::size_t> links;
 };
 // By place among the GPUs of the first machine, towards the next one. All alike where `workers`, so
 // many on each machine, are on one.
@@ -57,7 +60,8 @@ std::vector<WayOut> ways_out(const Topology& topology, std::span<const DeviceId>
                              std::size_t each);
 // `count` rings through all machines, each in the order of ranks; `inside` are the orders in each
 // machine, all machines alike, which rings have in turn. Rings enter a machine and leave it at GPUs
-// of the NICs that the fewest have taken, and of these by ways that are not narrow.
+// of the NICs that the fewest have taken, of these by ways that are not narrow, and then between
+// places that are far from each other.
 std::vector<std::vector<std::int32_t>> rings_through(
     std::span<const std::vector<std::size_t>> inside, std::span<const WayOut> ways,
     std::size_t count, std::size_t ranks);

@@ -19,6 +19,7 @@ struct Rings {
     // By the place in its machine at which a ring leaves: the one whose NIC it takes. Empty on
     // unequal machines.
     std::vector<std::size_t> exits;
+    bool nvlink = false;
 };
 
 // Whose way to its NIC is narrow leaves by another one that has the same, where NVLink leads there
@@ -41,19 +42,27 @@ Rings rings_of(const Topology& topology, std::span<const DeviceId> workers,
     if (place.fewer > 0) {
         std::vector<std::int32_t> order(workers.size());
         std::iota(order.begin(), order.end(), 0);
-        return {{static_cast<std::size_t>(place.channels), order}, {}};
+        return {{static_cast<std::size_t>(place.channels), order}, {}, place.nvlink};
     }
     const auto first = workers.first(static_cast<std::size_t>(place.per_machine));
     std::vector<std::vector<std::size_t>> inside{{0}};  // of a machine with one GPU
     if (first.size() > 1) inside = ring_places(find_rings(topology, first), first);
-    const std::vector<WayOut> ways = ways_out(topology, workers, first.size());
+    std::vector<WayOut> ways = ways_out(topology, workers, first.size());
+    if (!place.nvlink) {
+        Routes routes(topology);
+        for (std::size_t i = 0; i < first.size(); ++i) {
+            for (const DeviceId to : first)
+                ways[i].links.push_back(routes.route(first[i], to).size());
+        }
+    }
     return {rings_through(inside, ways, static_cast<std::size_t>(place.channels), workers.size()),
-            places_left_by(ways, place.nvlink)};
+            places_left_by(ways, place.nvlink), place.nvlink};
 }
 
 // Of all rings. A ring stays on its rail (NCCL_CROSS_NIC=0, and PXN): between machines it goes from
 // NIC to NIC of one place, over NVLink from and to ranks elsewhere. On unequal machines rings take
-// places in turn that all of them have.
+// places in turn that all of them have. Without NVLink it goes to the next rank itself: the PCIe
+// link of a rank beside it would be crossed twice.
 std::vector<TransferGraph::Edge> edges_of(const Rings& rings, const Topology& topology,
                                           std::span<const DeviceId> workers) {
     std::vector<std::size_t> begins;  // by rank: of its machine
@@ -71,7 +80,7 @@ std::vector<TransferGraph::Edge> edges_of(const Rings& rings, const Topology& to
         for (std::size_t i = 0; i < order.size(); ++i) {
             const auto from = static_cast<std::size_t>(order[i]);
             const auto to = static_cast<std::size_t>(order[(i + 1) % order.size()]);
-            if (begins[from] == begins[to]) {
+            if (begins[from] == begins[to] || !rings.nvlink) {
                 edges.push_back({order[i], order[(i + 1) % order.size()]});
                 continue;
             }

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "sim/cluster/fabric.hpp"
+#include "sim/cluster/smi_topology.hpp"
 #include "sim/step/gradient_lanes.hpp"
 #include "sim/step/placed_collective.hpp"
 #include "sim/step/step_run.hpp"
@@ -290,6 +291,44 @@ TEST_CASE("nccl collective: a slower link matters only where it holds NCCL up",
     const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, slow.workers(),
                                        "test");
     CHECK(taken_s(network, placed, mebibytes(1024)) == Approx(with_share_s(0.1)).epsilon(0.01));
+}
+
+TEST_CASE("nccl collective: without NVLink, too, a slower link costs what it costs NCCL",
+          "[nccl_collective]") {
+    // Eight T4, each on its own; and P100 two of which share a switch.
+    sim::ClusterSpec spec;
+    spec.zones = {{"g4dn.metal", 2, {}}};
+    if (GENERATE(false, true)) {
+        std::string text = "\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\n";
+        text += "GPU0\tX\tPIX\tPHB\tPHB\tPHB\nGPU1\tPIX\tX\tPHB\tPHB\tPHB\n";
+        text += "GPU2\tPHB\tPHB\tX\tPIX\tPHB\nGPU3\tPHB\tPHB\tPIX\tX\tPHB\n";
+        text += "NIC0\tPHB\tPHB\tPHB\tPHB\tX\n";
+        sim::ZoneSpec& zone = spec.zones.front();
+        zone.machine = "topo.txt";
+        zone.inside = std::make_shared<const sim::Topology>(
+            sim::parse_smi_topology(text, "topo.txt", {&sim::gpu_named("p100_pcie", "")}));
+        zone.links = sim::NicLinks{{}, BytesPerSecond::of(12.5e9), {}};
+    }
+    sim::Topology topology = sim::build_cluster(spec);
+    const auto taken = [](const sim::Topology& on, double share) {
+        sim::ClusterNetwork network(on);
+        for (std::size_t i = 0; i < on.links().size(); ++i) {
+            const auto id = static_cast<sim::LinkId>(i);
+            if (on.link(id).kind != sim::LinkKind::network) continue;
+            const double rate = share * on.link(id).bandwidth.raw();
+            network.flows().set_bandwidth(id, BytesPerSecond::of(rate));
+        }
+        const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, on.workers(),
+                                           "test");
+        return taken_s(network, placed, mebibytes(1024));
+    };
+    const double event_s = taken(topology, 0.25);
+    sim::Routes routes(topology);
+    const double reached =
+        sim::nccl_place(topology, routes, topology.workers(), "test").between_share;
+    CHECK(event_s > 2 * taken(topology, 1));
+    topology.derate(sim::LinkKind::network, 0.25 * reached);
+    CHECK(event_s == Approx(taken(topology, 1)).epsilon(0.01));
 }
 
 TEST_CASE("nccl collective: from a GPU of the other socket it is no faster than the sockets",
