@@ -12,13 +12,14 @@
 namespace ukemi::sim {
 namespace {
 
-// Tokens: what, and of which rank and node, group or channel.
+// Tokens: what, and of which rank and node, group, or message and channel.
 enum class WorkToken : std::uint8_t { computed, alone, collective, message };
 constexpr int work_kind_bits = 60;
-constexpr int work_rank_bits = 32;
+constexpr int node_bits = 32;
+constexpr int rank_bits = work_kind_bits - node_bits;
 std::uint64_t work_token(WorkToken kind, std::uint64_t rank, std::uint64_t node) {
-    return std::uint64_t{static_cast<std::uint8_t>(kind)} << work_kind_bits |
-           rank << work_rank_bits | node;
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} << work_kind_bits | rank << node_bits |
+           node;
 }
 
 // A barrier, and a message of nothing, take the latencies of one byte.
@@ -105,7 +106,11 @@ void WorkloadPlayer::come_to(std::size_t rank, NodeId id, Instant now) {
             const auto [number, is_new] =
                 channel_numbers_.try_emplace(channel, static_cast<std::uint32_t>(channels_.size()));
             if (is_new) channels_.push_back(channel);
-            crossings_[channel].sent.push_back(id);
+            Crossing& crossing = crossings_[channel];
+            const std::size_t message = crossing.sent.size();
+            INVARIANT(message >> rank_bits == 0);
+            crossing.sent.push_back(id);
+            crossing.there.push_back(false);
             const auto way = ways_.find({self, one.peer});
             const std::vector<DeviceId> ends = {job().workers[rank],
                                                 job().workers[static_cast<std::size_t>(one.peer)]};
@@ -121,15 +126,18 @@ void WorkloadPlayer::come_to(std::size_t rank, NodeId id, Instant now) {
             ++ranks_[rank].on_the_way;
             ++under_way_;
             host().send(*this, placed, sent_bytes(one.bytes), now + job().launch.overhead,
-                        work_token(WorkToken::message, 0, number->second));
+                        work_token(WorkToken::message, message, number->second));
             return;
         }
         case WorkKind::receive: {
             const Channel channel{one.peer, self, one.tag};
             count(rank, now);
             ++ranks_[rank].on_the_way;
-            crossings_[channel].received.push_back(id);
-            return take(channel, now);
+            Crossing& crossing = crossings_[channel];
+            const std::size_t message = crossing.received.size();
+            crossing.received.push_back(id);
+            if (message < crossing.there.size() && crossing.there[message]) take(rank, id, now);
+            return;
         }
     }
 }
@@ -215,7 +223,7 @@ PlacedCollective& WorkloadPlayer::placed(Group& group, ExchangeKind kind) {
 }
 
 void WorkloadPlayer::woken(std::uint64_t token, Instant now) {
-    const std::size_t rank = token >> work_rank_bits & ((1U << 28) - 1);
+    const std::size_t rank = token >> node_bits & ((1U << rank_bits) - 1);
     const auto id = static_cast<NodeId>(token);
     --under_way_;
     count(rank, now);
@@ -236,13 +244,17 @@ void WorkloadPlayer::arrived(std::uint64_t token, Instant now) {
     const std::uint32_t number = static_cast<std::uint32_t>(token);
     if (static_cast<WorkToken>(token >> work_kind_bits) == WorkToken::message) {
         const Channel channel = channels_[number];
+        const std::size_t message = token >> node_bits & ((1U << rank_bits) - 1);
         Crossing& crossing = crossings_[channel];
+        crossing.there[message] = true;
         const auto from = static_cast<std::size_t>(std::get<0>(channel));
-        const NodeId sent = crossing.sent[crossing.arrived++];
+        const auto to = static_cast<std::size_t>(std::get<1>(channel));
+        // Who only asks when the sender has gone on takes it there and then.
+        const bool is_asked_for = message < crossing.received.size();
         count(from, now);
         --ranks_[from].on_the_way;
-        over(from, sent, now);
-        take(channel, now);
+        over(from, crossing.sent[message], now);
+        if (is_asked_for) take(to, crossing.received[message], now);
         return go_on(now);
     }
     Group& group = groups_[number];
@@ -258,12 +270,8 @@ void WorkloadPlayer::arrived(std::uint64_t token, Instant now) {
     go_on(now);
 }
 
-// A message that has arrived, by a rank that has asked for it.
-void WorkloadPlayer::take(const Channel& channel, Instant now) {
-    Crossing& crossing = crossings_[channel];
-    if (crossing.taken == std::min(crossing.arrived, crossing.received.size())) return;
-    const auto rank = static_cast<std::size_t>(std::get<1>(channel));
-    const NodeId received = crossing.received[crossing.taken++];
+// A message that has arrived and was asked for.
+void WorkloadPlayer::take(std::size_t rank, NodeId received, Instant now) {
     count(rank, now);
     --ranks_[rank].on_the_way;
     over(rank, received, now);

@@ -53,11 +53,12 @@ private:
         std::map<ExchangeKind, PlacedCollective> placed;
     };
     using Channel = std::tuple<std::int32_t, std::int32_t, std::int64_t>;  // from, to, tag
-    struct Crossing {  // messages of a channel, in order
+    // Messages of a channel: the k-th receive is of the k-th send, though a later one is there
+    // before it.
+    struct Crossing {
         std::vector<NodeId> sent;
+        std::vector<bool> there;  // by message
         std::vector<NodeId> received;
-        std::size_t arrived = 0;
-        std::size_t taken = 0;
     };
 
     void play_step(Instant begin) override;
@@ -67,7 +68,7 @@ private:
     void compute_next(std::size_t rank, bool gpu, Instant now);
     void join(std::size_t rank, NodeId id, Instant now);
     void begin_next(std::uint32_t group, Instant now);
-    void take(const Channel& channel, Instant now);
+    void take(std::size_t rank, NodeId received, Instant now);
     PlacedCollective& placed(Group& group, ExchangeKind kind);
     void count(std::size_t rank, Instant now);
     void go_on(Instant now);  // after all that an event has brought about

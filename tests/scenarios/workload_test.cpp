@@ -315,6 +315,40 @@ TEST_CASE("workload: sends meet their receives, and ranks that wait for each oth
         "that do not come");
 }
 
+TEST_CASE("workload: a receive is of the send of its turn, though a later one is there before it",
+          "[workload]") {
+    constexpr std::int64_t large = 100 << 20;
+    constexpr std::int64_t small = 1024;
+    // Two messages at once; who has the first one computes for 20 ms.
+    const auto taken_s = [](std::int64_t first, std::int64_t second, std::int64_t second_tag) {
+        std::vector<scenarios::RankTrace> traces = {{"0.et", {}}, {"1.et", {}}};
+        for (std::uint64_t id = 0; id < 2; ++id) {
+            scenarios::ChakraNode node;
+            node.id = id;
+            node.to = 1;
+            node.tag = id == 0 ? 5 : second_tag;
+            node.bytes = id == 0 ? first : second;
+            node.type = scenarios::ChakraType::send;
+            traces[0].nodes.push_back(node);
+            node.type = scenarios::ChakraType::receive;
+            traces[1].nodes.push_back(node);
+        }
+        scenarios::ChakraNode computes;
+        computes.id = 2;
+        computes.type = scenarios::ChakraType::compute;
+        computes.duration_us = 20'000;
+        computes.after = {0};
+        traces[1].nodes.push_back(computes);
+        return length_s(step_of(network("Ring", 2, 10, 500).topology,
+                                scenarios::chakra_workload(traces, 2, {}, {})));
+    };
+    const double large_s = large / (10.0 * (1 << 30));
+    CHECK(taken_s(large, small, 5) == Approx(large_s + 20e-3).epsilon(1e-3));
+    CHECK(taken_s(large, small, 5) == taken_s(large, small, 6));
+    CHECK(taken_s(small, large, 5) == Approx(20e-3).epsilon(1e-3));
+    CHECK(taken_s(small, large, 5) == taken_s(small, large, 6));
+}
+
 TEST_CASE("workload: what is sent is received, as as many bytes", "[workload]") {
     using scenarios::ChakraType;
     const auto message = [](ChakraType type, std::uint64_t id, std::int64_t size) {
