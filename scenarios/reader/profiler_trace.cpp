@@ -164,7 +164,7 @@ private:
                  fmt::format("expected training of one worker alone, found \"{}\"", name));
         }
         if (kind == "kernel" || kind == "gpu_memcpy" || kind == "gpu_memset") {
-            if (const auto id = correlation_of(event)) done_by_id_[*id] = stretch;
+            if (const auto id = correlation_of(event)) take_done(*id, stretch);
         } else if (kind == "cuda_runtime" || kind == "cuda_driver") {
             if (const auto id = correlation_of(event)) launched_by_id_[*id] = begin;
         } else if (kind.starts_with("gpu_")) {
@@ -184,6 +184,13 @@ private:
             all_.begin_us = std::min(all_.begin_us, stretch.begin_us);
             all_.end_us = std::max(all_.end_us, stretch.end_us);
         }
+    }
+
+    // All that one call launched, as a CUDA graph's kernels are, from the first to the last.
+    void take_done(std::int64_t id, const Stretch& stretch) {
+        Stretch& done = done_by_id_.try_emplace(id, stretch).first->second;
+        done.begin_us = std::min(done.begin_us, stretch.begin_us);
+        done.end_us = std::max(done.end_us, stretch.end_us);
     }
 
     void finish() {

@@ -7,7 +7,8 @@
 // "autograd::engine::evaluate_function: …" (the first begins the backward pass),
 // "torch::autograd::AccumulateGrad" with its "Input Dims" (a gradient is ready), and where a device
 // computes, its kernels and copies with the calls that launched them ("correlation"): something is
-// done on the device when all is that was launched before it.
+// done on the device when all is that was launched before it. What has one correlation, as the
+// kernels of a CUDA graph have, was launched by one call.
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -100,6 +101,30 @@ TEST_CASE("profiler trace: on a device it is ready when what was launched is don
     const auto two = parse_profiler_trace(trace_of(step(1, 0) + step(5, 100)), "t.json");
     CHECK(two.steps == 2);
     CHECK(two.seconds == Approx((90e-6 + 100e-6) / 2));
+}
+
+TEST_CASE("profiler trace: a graph's kernels are done with the last, and begin with the first",
+          "[scenario][profiler]") {
+    const auto of_graph = [](int id, double begin, double length) {
+        return event("gemm", begin, length, "kernel", fmt::format(R"({{"correlation": {}}})", id));
+    };
+    // The forward pass is a graph of three kernels from 10 to 40, whichever is written last.
+    const auto step = [&](int id, double by, std::array<double, 3> begins) {
+        std::string text = event("ProfilerStep#1", by, 20, "user_annotation") +
+                           event("cudaGraphLaunch", by + 1, 1, "cuda_runtime",
+                                 fmt::format(R"({{"correlation": {}}})", id));
+        for (const double begin : begins) text += of_graph(id, by + begin, 10);
+        return text + backward(by + 5) + kernel(id + 1, by + 6, by + 40, 20) +
+               gradient(by + 8, "[8]") + kernel(id + 2, by + 9, by + 60, 40) +
+               gradient(by + 11, "[2, 8]");
+    };
+    for (const auto& begins : {std::array{10.0, 20.0, 30.0}, std::array{30.0, 20.0, 10.0},
+                               std::array{10.0, 30.0, 20.0}}) {
+        const auto one = parse_profiler_trace(trace_of(step(1, 0, begins)), "t.json");
+        CHECK(one.seconds == Approx(90e-6));
+        CHECK(one.backward_share == Approx(60.0 / 90));  // 40 to 100
+        CHECK(one.gradients[0].ready == Approx(20.0 / 60));
+    }
 }
 
 TEST_CASE("profiler trace: what it cannot be taken from is refused", "[scenario][profiler]") {
