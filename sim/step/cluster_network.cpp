@@ -59,14 +59,15 @@ std::map<RankPair, Passed> passed_in(const PhasedCollective& sums) {
 
 }  // namespace
 
-Router ClusterNetwork::router(std::span<const DeviceId> workers, SentBy sent_by) {
+Router ClusterNetwork::router(std::span<const DeviceId> workers, SentBy sent_by,
+                              std::uint64_t flow) {
     use_links();
     const bool is_nccl = sent_by == SentBy::nccl || sent_by == SentBy::nccl_rings;
-    return [this, workers, sent_by, is_nccl, hops = std::vector<Hop>(),
+    return [this, workers, sent_by, flow, is_nccl, hops = std::vector<Hop>(),
             reach = NcclReach(topology_)](std::int32_t from,
                                           std::int32_t to) mutable -> std::span<const Hop> {
         const auto go = [&](DeviceId first, DeviceId second) {
-            for (const LinkId link : routes().route(first, second)) {
+            for (const LinkId link : routes().route(first, second, flow)) {
                 hops.push_back({link});
                 if (!is_nccl) continue;
                 const double share = reach.share(topology_.link(link), first, second);

@@ -52,8 +52,9 @@ public:
     void seed_draws(std::uint64_t seed) { seed_ = seed; }
     std::shared_ptr<RandomStream> draws_of(std::string_view job);
     // From rank to rank of a job whose rank r runs on workers[r]. Throws InputError if there is no
-    // path. The span of workers must outlive the router.
-    Router router(std::span<const DeviceId> workers, SentBy sent_by = SentBy::anyone);
+    // path. `flow`, of Routes. The span of workers must outlive the router.
+    Router router(std::span<const DeviceId> workers, SentBy sent_by = SentBy::anyone,
+                  std::uint64_t flow = 0);
     // The same through the hosts: a connection for each two ranks, which all collectives share. Of
     // what passes half is added up; of what these phases of an all-reduce send, as they say, by a
     // thread a rank.

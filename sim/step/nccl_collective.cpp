@@ -129,12 +129,25 @@ NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
     const Topology& topology = network.topology();
     const std::vector<TransferGraph::Edge> edges =
         edges_of(rings_of(topology, workers, place_), topology, workers);
-    const Router router = network.router(workers, SentBy::nccl_rings);
+    // Rings that leave by one GPU have the NICs in turn that are equally near to it.
+    std::vector<Router> routers;
+    std::map<std::int32_t, std::size_t> leave_by;
+    const auto router_of = [&](const TransferGraph::Edge& edge) -> const Router& {
+        const auto machine_of = [&](std::int32_t rank) {
+            return topology.device(workers[static_cast<std::size_t>(rank)]).machine;
+        };
+        const bool leaves = !place_.nvlink && machine_of(edge.from) != machine_of(edge.to);
+        const std::size_t flow = leaves ? leave_by[edge.from]++ : 0;
+        while (routers.size() <= flow) {
+            routers.push_back(network.router(workers, SentBy::nccl_rings, routers.size()));
+        }
+        return routers[flow];
+    };
     std::map<LinkId, std::uint32_t> parts_on;
     Duration longest;
     for (const TransferGraph::Edge& edge : edges) {
         Duration latency;
-        for (const Hop& hop : router(edge.from, edge.to)) {
+        for (const Hop& hop : router_of(edge)(edge.from, edge.to)) {
             parts_on[hop.link] += hop.parts;
             latency += topology.link(hop.link).latency;
         }
