@@ -42,6 +42,9 @@ TEST_CASE("nccl times: a place has the rings and NICs of its machines", "[nccl_t
     CHECK(many.inside.raw() == 450e9);
     CHECK(many.between.raw() == 4 * 50e9);  // four of the eight NICs
     CHECK(many.channels == 4);
+    CHECK(many.twice);  // four NICs of 48 GB/s
+    CHECK_FALSE(place_on("dgx_h100", 2, 8).twice);
+    CHECK_FALSE(place_on("dgx_a100", 2, 2).twice);  // 24 GB/s
     CHECK(many.nvls);
     CHECK(many.hop_us == 0);
     CHECK(place_on("dgx_h100", 1, 8).nvls);
@@ -52,7 +55,7 @@ TEST_CASE("nccl times: a place has the rings and NICs of its machines", "[nccl_t
     // GPUs and NICs of Polaris share no PCIe switch, and Slingshot's software has no LL128.
     CHECK_FALSE(place_on("polaris", 2, 4).ll128);
     CHECK(place_on("dgx_a100", 2, 8).ll128);
-    CHECK(place_on("p4d.24xlarge", 2, 8).hop_us == Approx(14 - 1.5));
+    CHECK(place_on("p4d.24xlarge", 2, 8).hop_us == Approx(65 - 1.5));
 }
 
 TEST_CASE("nccl times: a slow network is seen through its switches", "[nccl_times]") {
@@ -150,6 +153,21 @@ TEST_CASE("nccl times: switches sum in one H100 machine, and trees of them in se
     CHECK(seconds == Approx(40e-6 + 17179869184.0 * 9 / 8 / rate).epsilon(1e-9));
 }
 
+TEST_CASE("nccl times: sums in switches lack the same for each halving of a buffer",
+          "[nccl_times]") {
+    // Without launch and latencies: what a GiB takes, over what the rate of so small a buffer is.
+    const sim::NcclPlace place = place_on("dgx_h100", 1, 8);
+    constexpr sim::NcclChoice nvls{sim::NcclAlgorithm::nvls, sim::NcclProtocol::simple};
+    const auto moving = [&](std::int64_t mib) {
+        const Bytes size = mebibytes(mib);
+        return sim::nccl_seconds(place, nvls, size) -
+               sim::nccl_start_seconds(place, nvls, size, sim::NcclCollective::all_reduce, {});
+    };
+    CHECK(moving(2048) == Approx(2 * moving(1024)));
+    CHECK(moving(512) == Approx(moving(1024) / 2 / 0.955));
+    CHECK(moving(64) == Approx(moving(1024) / 16 / 0.82));
+}
+
 TEST_CASE("nccl times: a tree crosses a machine's NICs once with two machines, twice with many",
           "[nccl_times]") {
     constexpr sim::NcclChoice tree{sim::NcclAlgorithm::nvls_tree, sim::NcclProtocol::simple};
@@ -239,7 +257,7 @@ TEST_CASE("nccl times: where the network holds nothing up, a fit keeps what is k
     }
 }
 
-TEST_CASE("nccl times: published tables, none of them fitted, from 1 MiB on",
+TEST_CASE("nccl times: published tables, most of them predicted, from 1 MiB on",
           "[nccl_times][golden]") {
     double sum = 0;
     std::size_t count = 0;
@@ -248,11 +266,13 @@ TEST_CASE("nccl times: published tables, none of them fitted, from 1 MiB on",
         fmt::print("{:<30} {:>5.1f} % (NCCL's own {:.1f}, line rate {:.1f})\n", table.name,
                    100 * errors.ours, 100 * errors.own, 100 * errors.naive);
         CAPTURE(table.name);
-        CHECK(errors.ours < 0.30);  // 72 GB200: 27 %
+        CHECK(errors.ours < (table.machine == "gb200_nvl72" ? 0.5 : 0.32));  // two racks: 46 %
+        if (table.fitted || table.collective != sim::NcclCollective::all_reduce) continue;
         sum += errors.ours;
         ++count;
     }
-    CHECK(sum / static_cast<double>(count) < 0.12);
+    REQUIRE(count >= 30);
+    CHECK(sum / static_cast<double>(count) < 0.09);
 }
 
 TEST_CASE("nccl times: recorded tables, fitted and predicted apart, from 1 MiB on",
