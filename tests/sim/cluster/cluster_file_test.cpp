@@ -162,9 +162,9 @@ TEST_CASE("cluster file: a topology file is a machine, taken and wired as the cl
         "count": 2, "links": {"kind": "efa", "bandwidth": "200 Gbit/s"}})");
     sim::Routes routes(wired);
     const sim::NcclPlace slow = sim::nccl_place(wired, routes, wired.workers(), "test");
-    CHECK(slow.between_share == 0.61);
-    CHECK(slow.between.raw() == Approx(4 * 12e9 / 0.61).epsilon(1e-4));  // PCIe 3 before the NICs
-    CHECK(slow.hop_us == Approx(12.5).margin(0.11));
+    CHECK(slow.between_share == 0.84);
+    CHECK(slow.between.raw() == Approx(4 * 12e9 / 0.84).epsilon(1e-4));  // PCIe 3 before the NICs
+    CHECK(slow.hop_us == Approx(63.5).margin(0.11));
 
     CHECK_THROWS_WITH(cluster(R"({"machine": "node.txt", "count": 2})"),
                       Catch::Contains("cluster.json: at /gpu: expected the kind of the machine"));

@@ -367,7 +367,7 @@ TEST_CASE("nccl collective: from a GPU of the other socket it is no faster than 
     for (std::size_t gpu = 0; gpu < 8; ++gpu) alone.push_back(taken(std::vector{gpu}));
     const auto far = static_cast<std::size_t>(std::ranges::max_element(alone) - alone.begin());
     REQUIRE(socket_rate > 0);
-    CHECK(*std::ranges::min_element(alone) == Approx(400e6 / 12.5e9).epsilon(0.05));  // the NIC
+    CHECK(*std::ranges::min_element(alone) == Approx(400e6 / 12.5e9).epsilon(0.07));  // the NIC
     CHECK(alone[far] == Approx(400e6 / socket_rate).epsilon(0.01));
     std::vector<std::size_t> all(8);
     std::iota(all.begin(), all.end(), std::size_t{0});
@@ -406,7 +406,7 @@ TEST_CASE("nccl collective: groups side by side share the NICs next to their GPU
 
 TEST_CASE("nccl collective: messages fill links when they carry what NCCL reaches there",
           "[nccl_collective]") {
-    const sim::Topology topology = sim::build_cluster("p4d.24xlarge", 2);  // EFA reaches 0.61
+    const sim::Topology topology = sim::build_cluster("p4d.24xlarge", 2);  // EFA reaches 0.84
     const auto workers = topology.workers();
     const std::vector<sim::DeviceId> ends = {workers[0], workers[8]};
     const auto sent_s = [&](sim::SentBy sent_by) {
@@ -415,7 +415,7 @@ TEST_CASE("nccl collective: messages fill links when they carry what NCCL reache
         return taken_s(network, message, mebibytes(1024));
     };
     CHECK(sent_s(sim::SentBy::nccl) / sent_s(sim::SentBy::anyone) ==
-          Approx(1 / 0.61).epsilon(0.002));
+          Approx(1 / 0.84).epsilon(0.002));
 }
 
 TEST_CASE("nccl collective: all-to-alls take what recorded ones did", "[nccl_collective]") {
