@@ -72,7 +72,7 @@ std::int64_t batch_of_key(const ConfigReader& table, const std::string& key) {
 }
 
 ComputeCurves::ComputeCurves(ConfigReader& job, const sim::ModelProfile& model, std::int64_t batch)
-    : where_(job.place_of("precision")) {
+    : where_(job.place_of("precision")), flash_(model.transformer && model.transformer->flash) {
     auto compute = job.object_if_present("compute");
     if (model.measured) {
         if (compute) job.fail("compute", "stands beside a model whose steps were measured");
@@ -132,6 +132,13 @@ ComputeCurves::KernelKeys ComputeCurves::read_kernels(ConfigReader config) {
     if (config.has("launch")) {
         keys.launch_s = short_seconds(config, "launch", config.duration("launch"));
     }
+    if (config.has("attention")) {
+        keys.attention = config.one_of("attention", sim::flash_names);
+        attention_where_ = config.place_of("attention");
+        if (!flash_) {
+            config.fail("attention", "goes with \"flash_attention\": true of a model of one's own");
+        }
+    }
     config.finish();
     return keys;
 }
@@ -155,11 +162,17 @@ std::optional<sim::KernelClock> ComputeCurves::kernels(const sim::GpuProfile& gp
         rates.launch_s = *kernels_->launch_s;
         given += fmt::format("{}launches", given.empty() ? "" : ", ");
     }
+    if (!kernels_->attention.empty()) {
+        sim::choose_flash(rates, gpu, kernels_->attention, attention_where_);
+    }
     source = "kernel by kernel, ";
     if (kernels_->product_share == 0) source += rates.source;
     if (!given.empty()) {
         source +=
             fmt::format("{}{} of the scenario", kernels_->product_share == 0 ? "; " : "", given);
+    }
+    if (flash_ && !rates.flash_program.empty()) {
+        source += fmt::format("; attention by {}", rates.flash_program);
     }
     return sim::KernelClock(gpu, precision, rates, where_);
 }

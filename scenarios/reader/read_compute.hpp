@@ -39,10 +39,13 @@ private:
         double product_share = 0;
         double memory_share = 0;
         std::optional<double> launch_s;
+        std::string attention;  // a program of flash attention; empty: the best known
     };
-    static KernelKeys read_kernels(ConfigReader config);
+    KernelKeys read_kernels(ConfigReader config);
 
     std::string where_;
+    bool flash_ = false;           // of the model's attention
+    std::string attention_where_;  // the key
     std::optional<sim::CostCurve> given_;
     std::string given_source_;
     std::optional<sim::RooflineShares> shares_;

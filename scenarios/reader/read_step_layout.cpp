@@ -83,6 +83,7 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
     } else if (config->has("prefetch")) {
         config->fail("prefetch", "goes with \"shard\": \"parameters\"");
     }
+    request.slowed_by_sending = config->number("slowed_by_sending", 0, 1, 0);
     request.expert = static_cast<std::int32_t>(config->integer("expert", 1, 1 << 20, 1));
     const std::int64_t whole = config->integer("expert_tensor", 1, 1024, tensor);
     if (whole != tensor && whole != 1) {
@@ -113,6 +114,9 @@ std::string layout_text(const sim::LayoutRequest& request) {
         text += fmt::format(R"(, "prefetch": {})", request.prefetch);
     }
     if (request.overlap_tensor) text += R"(, "overlap_tensor": true)";
+    if (request.slowed_by_sending > 0) {
+        text += fmt::format(R"(, "slowed_by_sending": {})", request.slowed_by_sending);
+    }
     if (request.expert > 1) text += fmt::format(R"(, "expert": {})", request.expert);
     if (request.recompute && !request.recompute_by_stage.empty()) {
         text += fmt::format(R"(, "recompute_by_stage": [{}])",

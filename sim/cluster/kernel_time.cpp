@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -22,31 +23,50 @@ constexpr Tile tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64},
 constexpr std::int64_t splits[] = {1, 2, 4, 8};
 constexpr std::int64_t least_depth = 256;  // of a part of a split product
 
+enum class FlashFamily : std::uint8_t { older, ampere, hopper, blackwell, cdna_3 };
+
 struct KnownRates {
     std::string_view gpu;
     std::int64_t multiprocessors;
     double l2_gb_per_s;
     double product_share;
     std::string_view source;
-    const FlashRates& flash;
+    FlashFamily family;
     bool scales_blocks = false;
 };
 
 // Flash attention, of the peak of the step's precision (half of all pairs, and 2.5 times as much
-// backward as forward, are counted here as in these sources). Ampere: up to 73 % forward and 63 %
-// backward (Dao 2023, FlashAttention-2, arXiv:2307.08691, figures 5 and 6, heads of 128), with
-// heads of 64 as much less as the same program on H100 (324 of 370 and 291 of 322 TFLOP/s), whose
-// figures give the ramp, too. Hopper: fits to what FlashAttention-3 reaches (Shah et al. 2024,
-// arXiv:2407.08608, figures 5 and 6). Blackwell: FlashAttention-4 on B200 (github
-// Dao-AILab/flash-attention, pull requests 2605 and 2280), backward with heads of 64 as much less
-// as on Hopper. CDNA 3: up to 480 TFLOP/s forward with heads of 128 (github
-// AMD-AGI/Primus-Turbo, pull request 43), the rest in Hopper's proportions. GPUs before Ampere,
-// which have no such kernel that anybody has published rates of, are taken to reach Ampere's.
-constexpr FlashRates ampere_flash{0.64, 0.73, 0.57, 0.63, 400};
-constexpr FlashRates hopper_flash{0.50, 0.65, 0.48, 0.57, 500};
-constexpr FlashRates blackwell_flash{0.40, 0.64, 0.51, 0.60, 1000};
-constexpr FlashRates cdna_3_flash{0.28, 0.37, 0.27, 0.32, 500};
-constexpr FlashRates older_flash = ampere_flash;
+// backward as forward, are counted here as in these sources), the best program known of a family
+// first:
+//   Ampere     FlashAttention-2 up to 73 % forward and 63 % backward (Dao 2023, arXiv:2307.08691,
+//              figures 5 and 6, heads of 128), with heads of 64 as much less as the same program on
+//              H100 (324 of 370 and 291 of 322 TFLOP/s), whose figures give the ramp, too; the one
+//              before it half of that (the same paper: about twice as fast)
+//   Hopper     fits to what FlashAttention-3 reaches (Shah et al. 2024, arXiv:2407.08608, figures 5
+//              and 6); FlashAttention-2 as much less as there on 16,384 tokens: forward 335 of 616
+//              TFLOP/s with heads of 128, with 64 as on Ampere, backward 322 of 561 and 291 of 474;
+//              the one before it half of that, as on Ampere (assumed)
+//   Blackwell  FlashAttention-4 on B200 (github Dao-AILab/flash-attention, pull requests 2605 and
+//              2280), backward with heads of 64 as much less as on Hopper
+//   CDNA 3     up to 480 TFLOP/s forward with heads of 128 (github AMD-AGI/Primus-Turbo, pull
+//              request 43), the rest in Hopper's proportions
+// GPUs before Ampere, which have no such kernel that anybody has published rates of, are taken to
+// reach Ampere's. Programs without a name cannot be asked for.
+struct FlashProgram {
+    FlashFamily family;
+    std::string_view name;
+    FlashRates rates;
+};
+constexpr FlashProgram flash_programs[] = {
+    {FlashFamily::older, "", {0.64, 0.73, 0.57, 0.63, 400}},
+    {FlashFamily::ampere, "flash_2", {0.64, 0.73, 0.57, 0.63, 400}},
+    {FlashFamily::ampere, "flash_1", {0.32, 0.365, 0.285, 0.315, 400}},
+    {FlashFamily::hopper, "flash_3", {0.50, 0.65, 0.48, 0.57, 500}},
+    {FlashFamily::hopper, "flash_2", {0.31, 0.353, 0.295, 0.327, 500}},
+    {FlashFamily::hopper, "flash_1", {0.155, 0.177, 0.147, 0.164, 500}},
+    {FlashFamily::blackwell, "flash_4", {0.40, 0.64, 0.51, 0.60, 1000}},
+    {FlashFamily::cdna_3, "", {0.28, 0.37, 0.27, 0.32, 500}},
+};
 
 // SMs: data sheets. L2: table 3 of Ultrasonics Sonochemistry 99, 106546 (2023) for V100, A100 and
 // H100; the others' as much faster than their memory as V100's (assumed). Products: "maximum
@@ -61,23 +81,25 @@ constexpr double cdna_3_share = 0.598;
 constexpr std::string_view measured = "achievable products, github stas00/ml-engineering";
 constexpr std::string_view assumed = "assumed: products as on A100";
 constexpr KnownRates known[] = {
-    {"k80", 13, 240 * l2_to_memory, ampere_share, assumed, older_flash},
-    {"titan_x_maxwell", 24, 336.5 * l2_to_memory, ampere_share, assumed, older_flash},
-    {"titan_x_pascal", 28, 480 * l2_to_memory, ampere_share, assumed, older_flash},
-    {"p100_pcie", 56, 732 * l2_to_memory, ampere_share, assumed, older_flash},
-    {"p100_sxm2", 56, 732 * l2_to_memory, ampere_share, assumed, older_flash},
-    {"v100_pcie_16gb", 80, 3133, ampere_share, assumed, older_flash},
-    {"v100_sxm2_16gb", 80, 3133, ampere_share, assumed, older_flash},
-    {"v100_sxm2_32gb", 80, 3133, ampere_share, assumed, older_flash},
-    {"t4", 40, 320 * l2_to_memory, ampere_share, assumed, older_flash},
-    {"rtx6000", 72, 672 * l2_to_memory, ampere_share, assumed, older_flash},
-    {"a100_sxm4_40gb", 108, 7219, ampere_share, measured, ampere_flash},
-    {"a100_sxm4_80gb", 108, 7219, ampere_share, measured, ampere_flash},
-    {"h100_sxm5_80gb", 132, 8986, hopper_share, measured, hopper_flash},
-    {"h200_sxm_141gb", 132, 8986, hopper_share, measured, hopper_flash},
-    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, blackwell_share, measured, blackwell_flash, true},
-    {"gb200_186gb", 152, 8000 * l2_to_memory, blackwell_share, measured, blackwell_flash, true},
-    {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, measured, cdna_3_flash},
+    {"k80", 13, 240 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
+    {"titan_x_maxwell", 24, 336.5 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
+    {"titan_x_pascal", 28, 480 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
+    {"p100_pcie", 56, 732 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
+    {"p100_sxm2", 56, 732 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
+    {"v100_pcie_16gb", 80, 3133, ampere_share, assumed, FlashFamily::older},
+    {"v100_sxm2_16gb", 80, 3133, ampere_share, assumed, FlashFamily::older},
+    {"v100_sxm2_32gb", 80, 3133, ampere_share, assumed, FlashFamily::older},
+    {"t4", 40, 320 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
+    {"rtx6000", 72, 672 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
+    {"a100_sxm4_40gb", 108, 7219, ampere_share, measured, FlashFamily::ampere},
+    {"a100_sxm4_80gb", 108, 7219, ampere_share, measured, FlashFamily::ampere},
+    {"h100_sxm5_80gb", 132, 8986, hopper_share, measured, FlashFamily::hopper},
+    {"h200_sxm_141gb", 132, 8986, hopper_share, measured, FlashFamily::hopper},
+    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, blackwell_share, measured, FlashFamily::blackwell,
+     true},
+    {"gb200_186gb", 152, 8000 * l2_to_memory, blackwell_share, measured, FlashFamily::blackwell,
+     true},
+    {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, measured, FlashFamily::cdna_3},
 };
 
 // Of the memory's rate: assumed, as in known_curves.cpp. PyTorch in eager mode: 2.45 ms of one
@@ -107,12 +129,35 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t by) { return (count + b
 KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where) {
     for (const KnownRates& one : known) {
         if (one.gpu != gpu.name) continue;
+        const FlashProgram* best =
+            std::ranges::find(flash_programs, one.family, &FlashProgram::family);
         return {
             one.multiprocessors, one.l2_gb_per_s, one.product_share, odd_row_share, memory_share,
-            kernel_start_s,      host_s,          one.scales_blocks, one.source,    one.flash};
+            kernel_start_s,      host_s,          one.scales_blocks, one.source,    best->rates,
+            best->name};
     }
     throw InputError(where, "",
                      fmt::format("no multiprocessors of {} are known, to time kernels", gpu.name));
+}
+
+void choose_flash(KernelRates& rates, const GpuProfile& gpu, std::string_view program,
+                  std::string_view where) {
+    const KnownRates* const known_gpu = std::ranges::find(known, gpu.name, &KnownRates::gpu);
+    INVARIANT(known_gpu != std::end(known));
+    std::string names;
+    for (const FlashProgram& one : flash_programs) {
+        if (one.family != known_gpu->family || one.name.empty()) continue;
+        if (one.name == program) {
+            rates.flash = one.rates;
+            rates.flash_program = one.name;
+            return;
+        }
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+    }
+    throw InputError(
+        where, "",
+        fmt::format("no rates of {} on {} are known{}", program, gpu.name,
+                    names.empty() ? ", nor of another program" : "; there are those of " + names));
 }
 
 KernelClock::KernelClock(const GpuProfile& gpu, Precision precision, const KernelRates& rates,

@@ -15,6 +15,7 @@
 // on every machine.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -45,9 +46,17 @@ struct KernelRates {
     bool scales_blocks = false;  // eight bits have a scale for each 32 values
     std::string_view source;
     FlashRates flash;
+    std::string_view flash_program;  // whose rates these are; empty: of none of flash_names
 };
-// InputError(WHERE …) if nothing is known of this GPU.
+// With the best program of flash attention that is known. InputError(WHERE …) if nothing is known
+// of this GPU.
 KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where);
+
+inline constexpr std::array<std::string_view, 4> flash_names = {"flash_1", "flash_2", "flash_3",
+                                                                "flash_4"};
+// Another of them in its place. InputError(WHERE …) if its rates on this GPU are not known.
+void choose_flash(KernelRates& rates, const GpuProfile& gpu, std::string_view program,
+                  std::string_view where);
 
 struct Gemm {
     std::int64_t rows = 0;     // m

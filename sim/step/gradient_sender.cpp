@@ -82,6 +82,7 @@ void GradientSender::arrived(std::uint64_t token, Instant now) {
     if (++message.leg < message.legs.size()) return start_leg(number, now);
     message.note.end = now;
     const bool coded = message.decode > Duration{};
+    --on_the_network_;
     owner_.messages_changed(now, -1, coded ? 1 : 0);
     if (coded) {
         host_.wake(owner_, decoded_at(now, message.decode), tokens_ + (number | decoded_bit));
@@ -117,6 +118,7 @@ void GradientSender::start(BucketLauncher::Message launched, Instant now) {
                     now,
                     {}};
     message.buckets = std::move(launched.buckets);
+    ++on_the_network_;
     owner_.messages_changed(now, 1, 0);
     start_leg(number, now);
 }

@@ -30,6 +30,7 @@ public:
     void woken(std::uint64_t token, Instant now);
     void arrived(std::uint64_t token, Instant now);
     bool all_arrived() const { return buckets_left_ == 0; }
+    bool is_sending() const { return on_the_network_ > 0; }
 
 private:
     struct Message {
@@ -61,6 +62,7 @@ private:
     std::size_t buckets_left_ = 0;
     std::map<std::uint32_t, Message> messages_;
     std::uint32_t message_count_ = 0;
+    std::size_t on_the_network_ = 0;  // messages
     Instant decoder_free_;
     Instant copier_free_;  // the engine that copies from the GPU; the one back keeps pace with it
 };

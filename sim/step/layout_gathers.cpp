@@ -1,5 +1,5 @@
-// layout_gathers.cpp — of LayoutPlayer: parameters that its replicas divide among themselves, and
-// the words that two stages have.
+// layout_gathers.cpp — of LayoutPlayer: parameters that its replicas divide among themselves, the
+// words that two stages have, updates; and what computing loses while sending goes on.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -86,6 +86,7 @@ void LayoutPlayer::start_gather(std::int32_t stage_rank, Instant now) {
     const std::optional<DividedPart> part = gathers_[number].take();
     if (!part) return;
     gathers_left_[number] = send_parts(number, *part, token_of(LayoutToken::gathered, number), now);
+    note_sending(number, now);
 }
 
 void LayoutPlayer::gather_arrived(std::int32_t stage_rank, Instant now) {
@@ -93,6 +94,7 @@ void LayoutPlayer::gather_arrived(std::int32_t stage_rank, Instant now) {
     if (--gathers_left_[number] > 0) return;
     gathers_[number].arrived();
     start_gather(stage_rank, now);
+    note_sending(number, now);
     for (std::int32_t replica = 0; replica < work_.degrees.data; ++replica) {
         const std::size_t index = index_of(replica, stage_rank);
         Cell& cell = cells_[index];
@@ -132,6 +134,28 @@ void LayoutPlayer::words_arrived(Instant now) {
     update(now);
 }
 
+// Every worker its own parameters; the step ends with the slowest.
+void LayoutPlayer::update(Instant now) {
+    const std::vector<double>& shares = work_.update_shares;
+    if (job().update.empty() || shares.empty()) return updated(now);
+    Duration longest;
+    Duration all;
+    for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
+        const double share = shares[static_cast<std::size_t>(p)];
+        for (std::int32_t i = 0; i < work_.cell() * work_.degrees.data; ++i) {
+            const auto rank = static_cast<std::size_t>(work_.rank(i, 0, p));
+            const Duration own =
+                Duration::of(round_nearest(share * static_cast<double>(job().update[rank].raw())));
+            longest = std::max(longest, own);
+            all += own;
+        }
+    }
+    sums_.compute += all;
+    sums_.straggler += static_cast<std::int64_t>(job().workers.size()) * longest - all;
+    for (const Cell& cell : cells_) note_span(cell, "update", now, now + longest);
+    host().wake(*this, now + longest, token_of(LayoutToken::updated, 0));
+}
+
 // Replicas that have updated a part each give it to the others.
 void LayoutPlayer::updated(Instant now) {
     updated_at_ = now;
@@ -147,6 +171,35 @@ void LayoutPlayer::update_arrived(Instant now) {
     sums_.sending += static_cast<std::int64_t>(job().workers.size()) * (now - updated_at_);
     for (const Cell& cell : cells_) note_span(cell, "gather parameters", updated_at_, now);
     end_step(now);
+}
+
+// Something of this pipeline rank has begun or ended.
+void LayoutPlayer::note_sending(std::size_t stage_rank, Instant now) {
+    SendingTime& sending = sending_[stage_rank];
+    bool on = stage_rank < gathers_left_.size() && gathers_left_[stage_rank] > 0;
+    for (const GradientSet& set : gradients_) {
+        on = on || (!set.senders.empty() && set.senders[stage_rank].is_sending());
+    }
+    if (on == sending.on) return;
+    sending.before = sending.total(now);
+    sending.since = now;
+    sending.on = on;
+}
+
+// Whether the block under way, which would be computed by now, goes on: with what its device has
+// lost by now, and what it loses until then is seen when that is over.
+bool LayoutPlayer::prolong(std::size_t index, Instant now) {
+    if (work_.slowed_by_sending == 0) return false;
+    Cell& cell = cells_[index];
+    const Duration sent =
+        sending_[static_cast<std::size_t>(cell.stage_rank)].total(now) - cell.sent;
+    const double lost_ns = work_.slowed_by_sending * static_cast<double>(sent.raw());
+    const Duration lost = std::max(Duration::of(round_nearest(lost_ns)) - cell.spare, Duration{});
+    if (lost <= cell.slowed) return false;
+    const Duration more = lost - std::exchange(cell.slowed, lost);
+    sums_.compute += work_.cell() * more;
+    host().wake(*this, now + more, token_of(LayoutToken::computed, index));
+    return true;
 }
 
 }  // namespace ukemi::sim

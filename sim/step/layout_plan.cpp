@@ -503,7 +503,7 @@ bool LayoutRequest::is_plain() const {
     return degrees.tensor == 1 && degrees.pipeline == 1 && context == 1 && chunks == 1 &&
            !recompute && !recompute_scores && !sequence_parallel && !overlap_tensor &&
            !synchronised_norm && !split_dense && shard == Shard::none && !has_expert_sets() &&
-           pipeline().copies() == 1;
+           pipeline().copies() == 1 && slowed_by_sending == 0;
 }
 
 namespace {
@@ -562,6 +562,7 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     work.schedule = request.played();
     work.chunks = request.chunks;
     work.prefetch = request.prefetch;
+    work.slowed_by_sending = request.slowed_by_sending;
     work.sends_every_pass = request.shard == Shard::gradients || request.shard == Shard::parameters;
     const PipelineSpec spec = request.pipeline();
     std::vector<LayerRange> ranges = stage_ranges(model, spec.workers * spec.chunks);

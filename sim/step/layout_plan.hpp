@@ -76,9 +76,11 @@ struct LayoutRequest {
     bool synchronised_norm = false;
     bool split_dense = false;
     Shard shard = Shard::none;
-    std::int32_t prefetch = 1;   // units of parameters that are gathered ahead
-    std::int32_t expert = 1;     // ranks that divide each block's experts, of expert_holders()
-    bool whole_experts = false;  // tensor ranks do not cut them
+    std::int32_t prefetch = 1;     // units of parameters that are gathered ahead
+    double slowed_by_sending = 0;  // of its pace, what computing loses while they or gradients are
+                                   // on the way: 0 to 1
+    std::int32_t expert = 1;       // ranks that divide each block's experts, of expert_holders()
+    bool whole_experts = false;    // tensor ranks do not cut them
     std::int64_t value_bytes = 4;
     BucketRule buckets;
 

@@ -180,9 +180,13 @@ void LayoutPlayer::place_senders(StepHost& host, std::size_t set) {
     }
 }
 
+std::size_t LayoutPlayer::rank_of_sender(std::uint64_t number) const {
+    return (number >> sender_bits) / gradients_.size();
+}
+
 GradientSender& LayoutPlayer::sender_of(std::uint64_t number) {
-    const std::uint64_t sender = number >> sender_bits;
-    return gradients_[sender % gradients_.size()].senders[sender / gradients_.size()];
+    const std::uint64_t set = (number >> sender_bits) % gradients_.size();
+    return gradients_[set].senders[rank_of_sender(number)];
 }
 
 std::size_t LayoutPlayer::index_of(std::int32_t replica, std::int32_t stage_rank) const {
@@ -232,6 +236,7 @@ void LayoutPlayer::play_step(Instant begin) {
         for (std::int32_t d = 0; d < work_.degrees.data; ++d) gathers.come_to(0);
     }
     gathers_left_.assign(gathers_.size(), 0);
+    sending_.assign(passes_.size(), {});
     cells_left_ = cells_.size();
     updating_ = false;
     inputs_.assign(slot(work_.degrees.data, true, 0, 0), {});
@@ -257,7 +262,11 @@ void LayoutPlayer::woken(std::uint64_t token, Instant now) {
             for (std::size_t cell = 0; cell < cells_.size(); ++cell) try_pass(cell, now);
             break;
         case LayoutToken::computed: block_computed(number, now); break;
-        case LayoutToken::sender: sender_of(number).woken(token, now); break;
+        case LayoutToken::sender: {
+            sender_of(number).woken(token, now);
+            note_sending(rank_of_sender(number), now);
+            break;
+        }
         case LayoutToken::updated: return updated(now);
         case LayoutToken::came: input_arrived(number, now); break;
         default: INVARIANT(false);
@@ -279,7 +288,11 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
         }
         case LayoutToken::met: all_met(number, now); break;
         case LayoutToken::input: input_left(number, now); break;
-        case LayoutToken::sender: sender_of(number).arrived(token, now); break;
+        case LayoutToken::sender: {
+            sender_of(number).arrived(token, now);
+            note_sending(rank_of_sender(number), now);
+            break;
+        }
         case LayoutToken::gathered: gather_arrived(static_cast<std::int32_t>(number), now); break;
         case LayoutToken::shared: return update_arrived(now);
         case LayoutToken::words: return words_arrived(now);
@@ -370,6 +383,9 @@ void LayoutPlayer::compute(std::size_t index, const PipelinePass& pass, std::siz
     sums_.exchange = sums_.exchange - work_.cell() * hidden;
     cell.delay = cell.delay - hidden;
     cell.until = now + (longest - hidden);
+    cell.spare = longest - hidden - longest_share;
+    cell.sent = sending_[static_cast<std::size_t>(cell.stage_rank)].total(now);
+    cell.slowed = {};
 }
 
 void LayoutPlayer::count_exchange(Cell& cell, Duration time) {
@@ -401,12 +417,14 @@ void LayoutPlayer::ring_arrived(std::size_t index, Instant now) {
     if (kind == ExchangeKind::tensor_scatter) last = {};
     const Instant end = std::max(cell.until, now + last);
     count_exchange(cell, end - cell.until);
+    cell.spare += end - cell.until;
     const bool ring = kind == ExchangeKind::context_ring;
     note_span(cell, ring ? "wait for keys and values" : "wait for pieces", cell.until, end);
     host().wake(*this, end, token_of(LayoutToken::computed, index));
 }
 
 void LayoutPlayer::block_computed(std::size_t index, Instant now) {
+    if (prolong(index, now)) return;
     Cell& cell = cells_[index];
     if (cell.pair) return pair_computed(index, now);
     const PipelinePass& pass = pass_of(cell);
@@ -446,6 +464,7 @@ void LayoutPlayer::gradients_ready(Cell& cell, const PipelinePass& pass, const M
     for (const std::size_t set : {of_all, of_experts}) {
         if (!gradients_[set].senders.empty()) buckets_ready(cell, pass, block, set, now);
     }
+    note_sending(static_cast<std::size_t>(cell.stage_rank), now);
 }
 
 void LayoutPlayer::buckets_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
@@ -560,28 +579,6 @@ void LayoutPlayer::end_if_done(Instant now) {
         note_span(cell, "wait for all gradients", computed_at(), now);
     }
     add_up_words(now);
-}
-
-// Every worker its own parameters; the step ends with the slowest.
-void LayoutPlayer::update(Instant now) {
-    const std::vector<double>& shares = work_.update_shares;
-    if (job().update.empty() || shares.empty()) return updated(now);
-    Duration longest;
-    Duration all;
-    for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
-        const double share = shares[static_cast<std::size_t>(p)];
-        for (std::int32_t i = 0; i < work_.cell() * work_.degrees.data; ++i) {
-            const auto rank = static_cast<std::size_t>(work_.rank(i, 0, p));
-            const Duration own =
-                Duration::of(round_nearest(share * static_cast<double>(job().update[rank].raw())));
-            longest = std::max(longest, own);
-            all += own;
-        }
-    }
-    sums_.compute += all;
-    sums_.straggler += static_cast<std::int64_t>(job().workers.size()) * longest - all;
-    for (const Cell& cell : cells_) note_span(cell, "update", now, now + longest);
-    host().wake(*this, now + longest, token_of(LayoutToken::updated, 0));
 }
 
 void LayoutPlayer::end_step(Instant now) {

@@ -13,7 +13,9 @@
 // an exchange. Updated parameters that replicas have a part of each are gathered at the step's end,
 // which counts as sending.
 //
-// A tensor group computes as slowly as its slowest worker. Sending takes no time from computing.
+// A tensor group computes as slowly as its slowest worker. While parameters or gradients of its
+// pipeline rank are on the way between replicas, it loses LayoutWork::slowed_by_sending of its
+// pace.
 #pragma once
 
 #include <array>
@@ -68,6 +70,9 @@ private:
         Instant launched;    // its host has launched all blocks up to this one
         Duration delay;      // by exchanges, that launching has not hidden
         Instant until;       // the block under way is computed
+        Duration spare;      // of that: the device waits for its host, or for pieces
+        Duration sent;       // SendingTime::total() when the block began
+        Duration slowed;     // by what has been sent since
         std::array<std::vector<std::size_t>, 2> buckets_ready;  // of all, of experts; by chunk
         std::size_t unit = 0;  // of the step's, to which it has come
         std::size_t left = 0;  // of what it exchanges
@@ -109,6 +114,14 @@ private:
         std::vector<std::vector<std::int32_t>> bucket_left;  // by pipeline rank: replicas without
     };
 
+    // While anything of a pipeline rank is on the way between replicas.
+    struct SendingTime {
+        bool on = false;
+        Instant since;
+        Duration before;  // this time
+        Duration total(Instant now) const { return on ? before + (now - since) : before; }
+    };
+
     struct PartGathers {  // groups that bring a DividedPart together
         std::vector<PlacedCollective> of_all;
         std::vector<PlacedCollective> of_experts;
@@ -131,6 +144,7 @@ private:
     std::vector<DeviceId> cell_workers(std::int32_t replica, std::int32_t stage_rank) const;
     std::vector<DeviceId> holders(std::int32_t tensor, std::int32_t stage_rank) const;
     const std::vector<GradientBucket>& buckets_of(std::size_t set, std::size_t stage) const;
+    std::size_t rank_of_sender(std::uint64_t number) const;
     GradientSender& sender_of(std::uint64_t number);
     std::int32_t replicas_that_meet(ExchangeKind kind) const;
     std::size_t meeting_of(const Cell& cell, ExchangeKind kind) const;
@@ -161,6 +175,8 @@ private:
     void gather_arrived(std::int32_t stage_rank, Instant now);
     void next_block(std::size_t index, Instant now);
     void compute(std::size_t index, const PipelinePass& pass, std::size_t block, Instant now);
+    void note_sending(std::size_t stage_rank, Instant now);
+    bool prolong(std::size_t index, Instant now);
 
     void begin_pair(std::size_t index, Instant now);
     const PipelinePass& pass_of_pair(const Cell& cell, std::size_t of) const;
@@ -209,6 +225,7 @@ private:
     std::array<GradientSet, 2> gradients_;   // of all, of experts
     std::vector<ParameterGathers> gathers_;  // by pipeline rank, if there are any
     std::vector<PartGathers> gathered_;      // by pipeline rank, if so
+    std::vector<SendingTime> sending_;       // by pipeline rank
     std::vector<PlacedCollective> words_;    // of every two workers with LayoutWork::words
 
     std::vector<double> pace_ns_;  // by rank: job.compute times this step's factor

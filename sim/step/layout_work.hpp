@@ -94,6 +94,7 @@ struct LayoutWork {
     policies::Collective exchange_collective = policies::Collective::ring;
     std::int32_t prefetch = 1;      // units that are gathered ahead
     bool sends_every_pass = false;  // gradients, and not those of the last micro-batch only
+    double slowed_by_sending = 0;   // LayoutRequest has it
     Bytes words;  // gradients that the first and the last stage add up after those of replicas
     std::vector<DividedPart> updated_parts;  // by pipeline rank: gathered after the update; or none
 

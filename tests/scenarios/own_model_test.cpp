@@ -48,6 +48,28 @@ TEST_CASE("own model: GPT-2 by its sizes is GPT-2 by its name", "[scenario][own_
     CHECK(kernels.curve.starts_with("kernel by kernel"));
 }
 
+TEST_CASE("own model: attention by an older program takes as much longer as its kernels",
+          "[scenario][own_model]") {
+    const auto job = [](const char* kernels) {
+        return job_with(fmt::format(R"("model": {{"kind": "transformer", "layers": 2,
+            "hidden": 1024, "heads": 8, "vocabulary": 1024, "sequence": 32768,
+            "flash_attention": true}}, "precision": "bf16",
+            "optimiser_state": "sgd", "compute": {{"kernels": {}}})",
+                                    kernels));
+    };
+    const auto best = job("{}");
+    CHECK(best.curve.ends_with("; attention by flash_2"));
+    CHECK(job(R"({"attention": "flash_2"})").job.compute == best.job.compute);
+    const auto older = job(R"({"attention": "flash_1"})");
+    CHECK(older.curve.ends_with("; attention by flash_1"));
+    // Half of all pairs of tokens, two products forward and five backward, and the ramp.
+    const double flops = 2.0 * 7 * 32768 * 32768 / 2 * 1024 * 2 * 2;
+    const double forward_s = flops * 2 / 7 / (312e12 * 0.73) * (1 + 400.0 / 32768);
+    const double backward_s = flops * 5 / 7 / (312e12 * 0.63) * (1 + 400.0 / 32768);
+    CHECK(to_seconds(older.job.compute[0] - best.job.compute[0]) ==
+          Approx(forward_s + backward_s).epsilon(1e-4));
+}
+
 TEST_CASE("own model: LeNet-5 layer by layer is LeNet-5 by its name", "[scenario][own_model]") {
     const auto own = job_with(R"("model": {"kind": "layers", "name": "mine", "input": [1, 28, 28],
         "layers": [{"kind": "convolution", "channels": 20, "window": 5, "bias": true},

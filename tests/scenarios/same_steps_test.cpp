@@ -63,6 +63,27 @@ TEST_CASE("same steps: a layout that computes nothing again is the plain job", "
     }
 }
 
+// All of it is hidden under computing, with or without parameters that are divided.
+TEST_CASE("same steps: hidden sending lengthens a step by the share that is said", "[same_steps]") {
+    for (const char* shard : {"none", "gradients", "parameters"}) {
+        CAPTURE(shard);
+        const auto step = [&](const std::string& more, int workers) {
+            const std::string keys = fmt::format(
+                R"("batch": 32, "accumulation": 2, "layout": {{"shard": "{}"{}}})", shard, more);
+            return step_s(scenarios::step_scenario_from_text(
+                transformer_text(2048, workers, keys.c_str()), "same.json"));
+        };
+        const double free_s = step("", 8);
+        CHECK(step(R"(, "slowed_by_sending": 0)", 8) == free_s);
+        const double half_s = step(R"(, "slowed_by_sending": 0.5)", 8);
+        const double whole_s = step(R"(, "slowed_by_sending": 1)", 8);
+        CHECK(half_s > free_s);
+        // More is hidden of what begins under a longer block.
+        CHECK(whole_s - half_s == Approx(half_s - free_s).epsilon(0.2));
+        CHECK(step(R"(, "slowed_by_sending": 1)", 1) == Approx(step("", 1)).epsilon(1e-4));
+    }
+}
+
 // One machine of each kind; the host is slower than the device on the faster kind alone.
 TEST_CASE("same steps: on GPUs of several kinds a layout's blocks are as long as on each",
           "[same_steps]") {

@@ -15,9 +15,13 @@
 namespace ukemi {
 namespace {
 
-sim::KernelClock clock_of(const char* gpu, sim::Precision precision) {
+// With the best program of flash attention, or another one.
+sim::KernelClock clock_of(const char* gpu, sim::Precision precision,
+                          std::string_view attention = "") {
     const sim::GpuProfile& profile = sim::gpu_named(gpu, "t");
-    return {profile, precision, sim::known_kernel_rates(profile, "t"), "t"};
+    sim::KernelRates rates = sim::known_kernel_rates(profile, "t");
+    if (!attention.empty()) sim::choose_flash(rates, profile, attention, "t");
+    return {profile, precision, rates, "t"};
 }
 
 double seconds_of(const sim::KernelClock& clock, const sim::Gemm& gemm) {
@@ -27,13 +31,13 @@ double seconds_of(const sim::KernelClock& clock, const sim::Gemm& gemm) {
 // FLOP/s of flash attention under a causal mask, half of the pairs counted: 16,384 tokens of 2048
 // values (as published tables have them), or so many times as many.
 double flash_rate(const char* gpu, std::int64_t head, std::int64_t sequence, bool backward,
-                  std::int64_t times = 1) {
+                  std::int64_t times = 1, std::string_view program = "") {
     sim::TransformerShape shape{1, 2048, 2048 / head, 1024, sequence, sequence};
     shape.flash = true;
     const sim::ModelProfile model = sim::gpt2("flash", shape);
     const std::int64_t batch = times * 16'384 / sequence;
-    const sim::LayerKernels kernels = sim::layer_kernels(clock_of(gpu, sim::Precision::fp16), model,
-                                                         model.layers[1], {batch, 1, false});
+    const sim::LayerKernels kernels = sim::layer_kernels(
+        clock_of(gpu, sim::Precision::fp16, program), model, model.layers[1], {batch, 1, false});
     const auto tokens = static_cast<double>(sequence);
     const double pairs = static_cast<double>(batch) * tokens * tokens / 2;
     const double flops = 2 * (backward ? 5 : 2) * pairs * 2048;
@@ -190,6 +194,35 @@ TEST_CASE("kernels: flash attention on A100 is 50 to 73 % of the peak forward, 4
             CHECK((share > 0.2 && share < 0.8));
         }
     }
+}
+
+TEST_CASE("kernels: programs of flash attention are as much slower as published", "[kernels]") {
+    const auto rate = [](const char* gpu, std::int64_t head, bool backward,
+                         std::string_view program) {
+        return flash_rate(gpu, head, 16'384, backward, 1, program) / 1e12;
+    };
+    constexpr const char* a100 = "a100_sxm4_80gb";
+    constexpr const char* h100 = "h100_sxm5_80gb";
+    for (const bool backward : {false, true}) {
+        for (const std::int64_t head : {64, 128}) {
+            CAPTURE(backward, head);
+            CHECK(rate(a100, head, backward, "flash_2") == rate(a100, head, backward, ""));
+            CHECK(rate(h100, head, backward, "flash_3") == rate(h100, head, backward, ""));
+            for (const char* gpu : {a100, h100}) {
+                CHECK(rate(gpu, head, backward, "flash_2") / rate(gpu, head, backward, "flash_1") ==
+                      Approx(2).epsilon(0.01));
+            }
+        }
+    }
+    // Shah et al. 2024, figures 5 (causal) and 6 (without a mask).
+    CHECK(rate(h100, 128, false, "flash_2") == Approx(335).epsilon(0.03));
+    CHECK(rate(h100, 128, true, "flash_2") == Approx(322).epsilon(0.03));
+    CHECK(rate(h100, 64, true, "flash_2") == Approx(291).epsilon(0.03));
+    CHECK_THROWS_WITH(rate(a100, 128, false, "flash_3"),
+                      "t: no rates of flash_3 on a100_sxm4_80gb are known; there are those of "
+                      "flash_2, flash_1");
+    CHECK_THROWS_WITH(rate("v100_sxm2_32gb", 128, false, "flash_1"),
+                      "t: no rates of flash_1 on v100_sxm2_32gb are known, nor of another program");
 }
 
 TEST_CASE("kernels: GPUs have tensor cores from Volta on, and matrix cores", "[kernels]") {
