@@ -103,11 +103,11 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
                         model.name, shape.sequence_length, request.context));
     }
     const std::int64_t stages = std::int64_t{degrees.pipeline} * request.chunks;
-    if (shape.layers % stages != 0) {
+    const std::int64_t blocks = stage_blocks(shape.layers, stages).each;
+    if (blocks == 0) {
         refuse(fmt::format("{} has {} blocks: no multiple of {} stages", model.name, shape.layers,
                            stages));
     }
-    const std::int64_t blocks = shape.layers / stages;
     std::int64_t again = request.recompute_blocks;
     for (const std::int64_t of_stage : request.recompute_by_stage) {
         again = std::max(again, of_stage);

@@ -1,7 +1,8 @@
 // layout_plan.hpp — cuts a model into what each worker of a layout computes, sends and holds.
 //
 // Transformers only may be cut, as Megatron-LM cuts them (Shoeybi et al. 2019, section 3;
-// Narayanan et al., SC 2021): blocks go in equal numbers to the stages, embeddings to the first and
+// Narayanan et al., SC 2021): blocks go in equal numbers to the stages (stage_blocks() has the
+// exception), embeddings to the first and
 // the logits to the last, whose workers have the words' embedding for them as well, if it is tied.
 // In a tensor group of t, matrices, the vocabulary and the biases of what is split by columns are
 // divided by t, norms and the other biases replicated; activations of a micro-batch are summed

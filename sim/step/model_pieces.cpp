@@ -58,15 +58,25 @@ DenseShape dense_shape(const LayerCost& layer) {
     return {layer.depth, layer.columns};
 }
 
+StageBlocks stage_blocks(std::int64_t blocks, std::int64_t stages) {
+    if (blocks % stages == 0) return {blocks / stages};
+    const bool ends_count = (blocks + 2) % stages == 0 && blocks + 2 > stages;
+    return ends_count ? StageBlocks{(blocks + 2) / stages, true} : StageBlocks{};
+}
+
 std::vector<LayerRange> stage_ranges(const ModelProfile& model, std::int32_t stages) {
     if (stages == 1) return {{0, model.layers.size()}};
-    INVARIANT(model.transformer && model.transformer->layers % stages == 0);
+    INVARIANT(model.transformer);
+    const StageBlocks cut = stage_blocks(model.transformer->layers, stages);
+    INVARIANT(cut.each > 0);
     const auto first = static_cast<std::size_t>(std::ranges::find_if(model.layers, is_attention) -
                                                 model.layers.begin());
-    const auto blocks = static_cast<std::size_t>(model.transformer->layers / stages);
+    const auto blocks = static_cast<std::size_t>(cut.each);
+    const std::size_t less = cut.ends_count ? 1 : 0;
     std::vector<LayerRange> ranges;
     for (std::size_t stage = 0; stage < static_cast<std::size_t>(stages); ++stage) {
-        ranges.push_back({first + 2 * blocks * stage, first + 2 * blocks * (stage + 1)});
+        const std::size_t before = stage == 0 ? 0 : blocks * stage - less;
+        ranges.push_back({first + 2 * before, first + 2 * (blocks * (stage + 1) - less)});
     }
     ranges.front().begin = 0;
     ranges.back().end = model.layers.size();
@@ -83,7 +93,9 @@ bool is_computed_again(const ModelProfile& model, const LayerRange& range, std::
     std::int64_t most = request.recompute_blocks;
     if (!request.recompute_by_stage.empty()) {
         const auto stages = static_cast<std::int64_t>(request.recompute_by_stage.size());
-        const std::int64_t stage = blocks(0, range.begin) * stages / blocks(0, model.layers.size());
+        const StageBlocks cut = stage_blocks(model.transformer->layers, stages);
+        const std::int64_t before = blocks(0, range.begin);
+        const std::int64_t stage = (before + (before > 0 && cut.ends_count ? 1 : 0)) / cut.each;
         most = request.recompute_by_stage[static_cast<std::size_t>(stage)];
     } else if (most == 0) {
         return true;

@@ -24,8 +24,16 @@ struct LayerRange {
     std::size_t begin = 0;  // of ModelProfile::layers
     std::size_t end = 0;
 };
-// Along the model; the number of a transformer's blocks must be a multiple of `stages`, another
-// model has one.
+// How many of a transformer's blocks each stage has. Where that is no whole number, but would be
+// with two more, embeddings and logits count as a block each, and the first and the last stage have
+// one less (Megatron Core's account_for_embedding_in_pipeline_split and …_loss_…).
+struct StageBlocks {
+    std::int64_t each = 0;  // 0: they cannot be cut so
+    bool ends_count = false;
+};
+StageBlocks stage_blocks(std::int64_t blocks, std::int64_t stages);
+
+// Along the model, so cut; one that is no transformer has one stage.
 std::vector<LayerRange> stage_ranges(const ModelProfile& model, std::int32_t stages);
 
 // Whether a layer of a transformer's block keeps its input only.

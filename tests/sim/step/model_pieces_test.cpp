@@ -34,6 +34,45 @@ TEST_CASE("model pieces: fully connected layers without a bias are split, too", 
           12 * bytes((4096 * 4096 + 4096 * 64) / 8));
 }
 
+TEST_CASE("model pieces: embeddings and logits count as blocks where that makes stages equal",
+          "[model_pieces]") {
+    // Llama 3.1 with 405 billion parameters: 126 blocks, 8 stages of 8 chunks.
+    CHECK(sim::stage_blocks(126, 64).each == 2);
+    CHECK(sim::stage_blocks(126, 64).ends_count);
+    CHECK(sim::stage_blocks(126, 63).each == 2);
+    CHECK(!sim::stage_blocks(126, 63).ends_count);
+    CHECK(sim::stage_blocks(126, 128).each == 0);  // nothing would be left of the first stage
+    CHECK(sim::stage_blocks(125, 64).each == 0);
+    const sim::ModelProfile model = sim::gpt2("uneven", test::small_transformer(10, 1));
+    sim::LayoutRequest request = test::request_of({1, 4, 1});
+    const auto blocks_of = [&](const sim::LayerRange& range, bool again) {
+        std::int64_t count = 0;
+        for (std::size_t i = range.begin; i < range.end; ++i) {
+            if (!sim::is_attention(model.layers[i])) continue;
+            if (!again || sim::is_computed_again(model, range, i, request)) ++count;
+        }
+        return count;
+    };
+    const std::vector<sim::LayerRange> ranges = sim::stage_ranges(model, 4);
+    REQUIRE(ranges.size() == 4);
+    request.recompute = true;
+    request.recompute_by_stage = {2, 1, 3, 0};
+    const std::vector<std::int64_t> blocks = {2, 3, 3, 2};
+    for (std::size_t stage = 0; stage < ranges.size(); ++stage) {
+        CAPTURE(stage);
+        CHECK(blocks_of(ranges[stage], false) == blocks[stage]);
+        CHECK(blocks_of(ranges[stage], true) == request.recompute_by_stage[stage]);
+        CHECK(ranges[stage].begin == (stage == 0 ? 0 : ranges[stage - 1].end));
+    }
+    CHECK(ranges.back().end == model.layers.size());
+    const sim::LayoutWork work = sim::make_layout(model, request, "test");
+    double shares = 0;
+    for (const sim::StageWork& stage : work.stages) {
+        for (const sim::ModelBlock& block : stage.forward) shares += block.share;
+    }
+    CHECK(shares == Approx(1.0 / 3).epsilon(1e-6));
+}
+
 TEST_CASE("model pieces: an output matrix of its own is the last stage's alone", "[model_pieces]") {
     sim::TransformerShape shape = test::small_transformer(4, 1);
     const sim::ModelProfile tied = sim::gpt2("tied", shape);
