@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/invariant.hpp"
+#include "sim/step/model_pieces.hpp"
 
 namespace ukemi::sim {
 namespace {
@@ -52,17 +52,23 @@ private:
         if (request.micro_batches > 1) add(request);  // of one it is one_forward_one_backward
         if (request.micro_batches % pipeline != 0) return;
         request.schedule = PipelineKind::interleaved;
-        for (const std::int64_t chunks :
-             divisors_of(model_.transformer->layers / pipeline, degree_most)) {
-            request.chunks = static_cast<std::int32_t>(chunks);
-            if (pipeline * chunks > pipeline_passes_max / request.micro_batches) continue;
-            if (chunks > 1) add(request);
+        for (std::int32_t chunks = 2; chunks <= degree_most; ++chunks) {
+            request.chunks = chunks;
+            const std::int64_t stages = std::int64_t{pipeline} * chunks;
+            if (stages > model_.transformer->layers) break;
+            if (stages > pipeline_passes_max / request.micro_batches) break;
+            if (blocks_of(stages) > 0) add(request);
         }
+    }
+
+    // Of a stage; 0: they cannot be cut so.
+    std::int64_t blocks_of(std::int64_t stages) const {
+        return stage_blocks(model_.transformer->layers, stages).each;
     }
 
     void add(LayoutRequest request) {
         const std::int64_t stages = std::int64_t{request.degrees.pipeline} * request.chunks;
-        const std::int64_t of_stage = model_.transformer ? model_.transformer->layers / stages : 0;
+        const std::int64_t of_stage = model_.transformer ? blocks_of(stages) : 0;
         request.recompute_blocks = std::min(request.recompute_blocks, of_stage);
         all_.push_back(request);
         if (!wide_.recompute || !request.recompute) return;
@@ -137,7 +143,7 @@ void LayoutSpace::add_degrees(LayoutRequest request, std::int64_t samples, std::
         for (const std::int64_t pipeline : divisors_of(workers / tensor, cut_most)) {
             const std::int64_t data = workers / tensor / pipeline;
             if (samples % data != 0) continue;
-            if (shape && shape->layers % pipeline != 0) continue;
+            if (shape && blocks_of(pipeline) == 0) continue;
             request.degrees = {static_cast<std::int32_t>(data), static_cast<std::int32_t>(pipeline),
                                static_cast<std::int32_t>(tensor)};
             for (const std::int64_t batch : divisors_of(samples / data, batch_most)) {

@@ -24,6 +24,10 @@ constexpr const char* two_machines = R"({"machine": "p3.8xlarge", "count": 2})";
 constexpr const char* small_model =
     R"({"kind": "transformer", "layers": 4, "hidden": 512, "heads": 4, "vocabulary": 5000,
         "sequence": 256})";
+// Four stages where embedding and loss count as a block each.
+constexpr const char* uneven_model =
+    R"({"kind": "transformer", "layers": 6, "hidden": 512, "heads": 4, "vocabulary": 5000,
+        "sequence": 256})";
 constexpr const char* expert_model =
     R"({"kind": "transformer", "layers": 2, "hidden": 256, "heads": 2, "vocabulary": 2000,
         "sequence": 8, "experts": 4})";
@@ -134,6 +138,7 @@ TEST_CASE("layout search: finds what simulating every layout one by one finds", 
     for (const World& world : {
              World{one_machine, small_model, 4, R"("compute": {"kernels": {}})"},
              World{two_machines, small_model, 4, R"("compute": {"arithmetic_share": 0.3})"},
+             World{two_machines, uneven_model, 6, R"("compute": {"kernels": {}})"},
              World{one_machine, small_model, 4, R"("stragglers": {"independent": 0.1})"},
              World{two_machines, large_model, 24, R"("buckets": {"rule": "one"})"},
              World{one_machine, tiny_model, 2, R"("compute": {"arithmetic_share": 0.3})", true},
