@@ -187,6 +187,9 @@ std::string words_of(const sim::LayoutRequest& request) {
             text += fmt::format(", {} prefetched", request.prefetch);
         }
     }
+    if (request.slowed_by_sending > 0) {
+        text += fmt::format(", {} of what is sent taken from computing", request.slowed_by_sending);
+    }
     if (request.expert > 1) text += fmt::format(", experts on {} ranks", request.expert);
     if (request.whole_experts) text += ", each whole";
     if (request.split_dense) text += ", fully connected layers split";

@@ -11,19 +11,13 @@
 //   MT-NLG    Smith et al. 2022, section 2.4: 280, 350 and 420 machines
 //   MLSys'23  Korthikanti et al. 2022, table 5: all computed again, and in its place sequence
 //             parallelism with scores computed again
-//   MosaicML  github mosaicml/llm-foundry, scripts/train/benchmarking (061f2c7): every tenth of its
-//             200 rows of PyTorch's FSDP, tokens a second; twice: as everything else here, and with
-//             the program of attention that ran (Triton's of 2023) and 0.7 of what is sent taken
-//             from computing, a number chosen with every second row in sight, not with the others
-// The naive guess is one share of the peak for all, ResNet-50's, and the pipeline's bubble;
-// of MosaicML's rows 0.40 of the peak.
+// The naive guess is one share of the peak for all, ResNet-50's, and the pipeline's bubble.
 // Usage: bench_published_layouts [all] [--csv FILE]; all: the search on the large clusters, too.
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "analysis/layout_search.hpp"
@@ -87,52 +81,6 @@ constexpr Layout mlsys23[] = {
     {"1 T, sequence parallel", 128, 25600, 160, 512, 512, 1, 8, 64, 1, selective, 71.49},
 };
 
-struct Divided {
-    const char* name;  // GPUs x tokens of a sample
-    const char* machine;
-    const char* precision;
-    int layers, hidden, heads, sequence, gpus, micro, micro_batches;
-    bool again;
-    double tokens_a_second;
-    const char* role;
-};
-constexpr const char* h100 = "dgx_h100";
-constexpr const char* a100_80 = "dgx_a100_80gb";
-constexpr const char* a100_40 = "dgx_a100";
-constexpr const char* chosen = "chosen after seeing";
-constexpr const char* predicted = "predicted";
-constexpr Divided mosaic[] = {
-    {"70 B, H100, 64 x 2048", h100, "bf16", 80, 8192, 64, 2048, 64, 8, 4, true, 66523, chosen},
-    {"13 B, H100, 8 x 16384", h100, "bf16", 40, 5120, 40, 16384, 8, 3, 3, true, 23881, predicted},
-    {"7 B, H100, 8 x 8192", h100, "bf16", 32, 4096, 32, 8192, 8, 8, 2, true, 55481, chosen},
-    {"3 B, H100, 64 x 2048", h100, "bf16", 32, 2560, 20, 2048, 64, 6, 3, false, 1441663, predicted},
-    {"1 B, H100, 8 x 4096", h100, "bf16", 24, 2048, 16, 4096, 8, 7, 4, false, 308282, chosen},
-    {"760 M, H100, 8 x 8192", h100, "bf16", 24, 1536, 12, 8192, 8, 6, 2, false, 334602, predicted},
-    {"3 B, H100 fp8, 8 x 2048", h100, "fp8", 32, 2560, 20, 2048, 8, 10, 6, false, 244692, chosen},
-    {"350 M, H100 fp8, 8 x 32768", h100, "fp8", 24, 1024, 16, 32768, 8, 1, 4, false, 195516,
-     predicted},
-    {"70 B, A100, 64 x 2048", a100_80, "bf16", 80, 8192, 64, 2048, 64, 8, 4, true, 26274, chosen},
-    {"13 B, A100, 8 x 2048", a100_80, "bf16", 40, 5120, 40, 2048, 8, 2, 3, false, 18097, predicted},
-    {"3 B, A100, 8 x 16384", a100_80, "bf16", 32, 2560, 20, 16384, 8, 1, 6, false, 44233, chosen},
-    {"1 B, A100, 8 x 2048", a100_80, "bf16", 24, 2048, 16, 2048, 8, 14, 4, false, 164109,
-     predicted},
-    {"350 M, A100, 8 x 65536", a100_80, "bf16", 24, 1024, 16, 65536, 8, 1, 2, false, 60195, chosen},
-    {"125 M, A100, 8 x 8192", a100_80, "bf16", 12, 768, 12, 8192, 8, 8, 2, false, 723142,
-     predicted},
-    {"70 B, A100 of 40 GB, 128 x 2048", a100_40, "bf16", 80, 8192, 64, 2048, 128, 4, 1, true, 48194,
-     chosen},
-    {"7 B, A100 of 40 GB, 8 x 4096", a100_40, "bf16", 32, 4096, 32, 4096, 8, 6, 4, true, 26930,
-     predicted},
-    {"3 B, A100 of 40 GB, 16 x 2048", a100_40, "bf16", 32, 2560, 20, 2048, 16, 5, 1, false, 156013,
-     chosen},
-    {"760 M, A100 of 40 GB, 8 x 32768", a100_40, "bf16", 24, 1536, 12, 32768, 8, 1, 4, true, 57464,
-     predicted},
-    {"350 M, A100 of 40 GB, 128 x 2048", a100_40, "bf16", 24, 1024, 16, 2048, 128, 18, 1, false,
-     6647647, chosen},
-    {"125 M, A100 of 40 GB, 8 x 2048", a100_40, "bf16", 12, 768, 12, 2048, 8, 26, 3, false, 1090678,
-     predicted},
-};
-
 analysis::StepDocument document_of(const Layout& one) {
     const std::string schedule =
         one.chunks > 1 ? fmt::format(R"(, "schedule": "interleaved", "chunks": {})", one.chunks)
@@ -152,14 +100,16 @@ analysis::StepDocument document_of(const Layout& one) {
             {}};
 }
 
-double simulated_s(const analysis::StepDocument& document, const char* name) {
+double simulated_s(const Layout& one) {
+    const analysis::StepDocument document = document_of(one);
     std::vector<scenarios::StepScenario> all;
     // Even where it would be refused: DeepSpeed gathers less than a block at once.
     all.push_back(scenarios::step_scenario_from_text(document.text, document.file, {},
                                                      scenarios::MemoryCheck::skip));
     const scenarios::StepJobEntry& entry = all.front().jobs.front();
     const Bytes over = entry.memory.need.total() - entry.gpu_memory;
-    if (over > Bytes{}) fmt::print("{}: needs {} bytes more than there are\n", name, over.raw());
+    if (over > Bytes{})
+        fmt::print("{}: needs {} bytes more than there are\n", one.name, over.raw());
     return analysis::simulate_steps(std::move(all), 0).front().jobs.front().step_s.mean;
 }
 
@@ -174,40 +124,6 @@ double flops(const Layout& one, bool with_recomputation) {
     return with_recomputation ? whole : 0.75 * whole;
 }
 
-std::vector<Row> rows_of(std::span<const Divided> all, const char* attention, double slowed) {
-    std::vector<Row> rows;
-    for (const Divided& one : all) {
-        const analysis::StepDocument document{
-            "published.json",
-            fmt::format(
-                R"({{"name": "published", "seed": 1,
-                     "cluster": {{"machine": "{}", "count": {}}},
-                     "job": {{"model": {{"kind": "transformer", "layers": {}, "hidden": {},
-                                         "heads": {}, "vocabulary": 50368, "sequence": {},
-                                         "flash_attention": true}},
-                              "batch": {}, "accumulation": {}, "precision": "{}",
-                              "optimiser_state": "adam", "compute": {{"kernels": {{{}}}}},
-                              "layout": {{"data": {}, "shard": "parameters", "recompute": {},
-                                          "slowed_by_sending": {}}},
-                              "collective": "nccl", "steps": 1}}}})",
-                one.machine, one.gpus / 8, one.layers, one.hidden, one.heads, one.sequence,
-                one.micro, one.micro_batches, one.precision, attention, one.gpus, one.again,
-                slowed),
-            {}};
-        const double samples = 1.0 * one.micro * one.micro_batches;  // of a GPU
-        const double tokens = samples * one.sequence;
-        const double h = one.hidden;
-        const double l = one.layers;
-        const double flops = 6 * (12 * l * h * h + 50368 * h) + 12 * l * h * one.sequence;
-        const double peak = (std::string_view(one.machine) == h100 ? 989e12 : 312e12) *
-                            (std::string_view(one.precision) == "fp8" ? 2 : 1);
-        rows.push_back({one.name, one.gpus * tokens / one.tokens_a_second,
-                        simulated_s(document, one.name), slowed > 0 ? one.role : predicted,
-                        tokens * flops / (0.40 * peak)});
-    }
-    return rows;
-}
-
 double naive_s(const Layout& one) {
     constexpr double reached = 0.272 * 312e12;  // ResNet-50 on A100, known_curves.cpp
     const double bubble = 1 + (one.pipeline - 1.0) / one.micro_batches() / one.chunks;
@@ -219,8 +135,7 @@ std::vector<Row> rows_of(std::span<const Layout> layouts, bool is_seconds) {
     for (const Layout& one : layouts) {
         const double published_s =
             is_seconds ? one.published : flops(one, true) / one.gpus / (one.published * 1e12);
-        rows.push_back({one.name, published_s, simulated_s(document_of(one), one.name), predicted,
-                        naive_s(one)});
+        rows.push_back({one.name, published_s, simulated_s(one), "predicted", naive_s(one)});
     }
     return rows;
 }
@@ -263,11 +178,6 @@ int main(int argc, char** argv) {
     add("ZeRO-3, SC'21, table 2: step times in s, from TFLOP/s", "zero3", divided, false);
     const auto nlg = add("MT-NLG 530B: step times in s", "mt_nlg", mt_nlg, true);
     add("Sequence parallelism, MLSys'23, table 5: step times in s", "mlsys23", mlsys23, true);
-    tables.add("PyTorch's FSDP, MosaicML: step times in s", "fsdp", rows_of(mosaic, "", 0), true,
-               "0.40 of the peak");
-    tables.add("the same, with the attention that ran and 0.7 of what is sent taken from computing",
-               "fsdp_stated", rows_of(mosaic, R"("attention": "flash_1")", 0.7), true,
-               "0.40 of the peak");
     const std::size_t searched = options.all ? first.size() : 4;
     print_search(std::span(sc21).first(searched), std::span(first).first(searched));
     if (options.all) print_search(mt_nlg, nlg);
