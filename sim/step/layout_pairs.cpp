@@ -60,7 +60,7 @@ void LayoutPlayer::take_turn(std::size_t index, Instant now) {
     }
     cell.turn = first && (!second || ahead.done <= back.done) ? 0 : 1;
     compute(index, pass_of_pair(cell, cell.turn), cell.of_pair[cell.turn].next, now);
-    host().wake(*this, cell.until, token_of(LayoutToken::computed, index));
+    compute_until(index, cell.until);
 }
 
 void LayoutPlayer::pair_computed(std::size_t index, Instant now) {

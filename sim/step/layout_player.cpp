@@ -342,7 +342,7 @@ void LayoutPlayer::begin_block(std::size_t index, Instant now) {
         return send_within(index, beside_.at(*block.exchange)[index], block.bytes,
                            scatters ? now + first : now);
     }
-    host().wake(*this, cell.until, token_of(LayoutToken::computed, index));
+    compute_until(index, cell.until);
 }
 
 // A block of a pass, from now until `until`.
@@ -385,7 +385,6 @@ void LayoutPlayer::compute(std::size_t index, const PipelinePass& pass, std::siz
     cell.until = now + (longest - hidden);
     cell.spare = longest - hidden - longest_share;
     cell.sent = sending_[static_cast<std::size_t>(cell.stage_rank)].total(now);
-    cell.slowed = {};
 }
 
 void LayoutPlayer::count_exchange(Cell& cell, Duration time) {
@@ -420,12 +419,12 @@ void LayoutPlayer::ring_arrived(std::size_t index, Instant now) {
     cell.spare += end - cell.until;
     const bool ring = kind == ExchangeKind::context_ring;
     note_span(cell, ring ? "wait for keys and values" : "wait for pieces", cell.until, end);
-    host().wake(*this, end, token_of(LayoutToken::computed, index));
+    compute_until(index, end);
 }
 
 void LayoutPlayer::block_computed(std::size_t index, Instant now) {
-    if (prolong(index, now)) return;
     Cell& cell = cells_[index];
+    if (now != cell.due || is_slowed(index, now)) return;
     if (cell.pair) return pair_computed(index, now);
     const PipelinePass& pass = pass_of(cell);
     const ModelBlock& block = work_.blocks_of(pass)[cell.block];
@@ -464,7 +463,7 @@ void LayoutPlayer::gradients_ready(Cell& cell, const PipelinePass& pass, const M
     for (const std::size_t set : {of_all, of_experts}) {
         if (!gradients_[set].senders.empty()) buckets_ready(cell, pass, block, set, now);
     }
-    note_sending(static_cast<std::size_t>(cell.stage_rank), now);
+    note_sending(static_cast<std::size_t>(pass.stage) % passes_.size(), now);
 }
 
 void LayoutPlayer::buckets_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,

@@ -65,14 +65,16 @@ private:
         State state = State::waiting;
         std::size_t pass = 0;
         std::size_t block = 0;
-        Instant since;       // in this state
-        Instant pass_begin;  // of the pass under way
-        Instant launched;    // its host has launched all blocks up to this one
-        Duration delay;      // by exchanges, that launching has not hidden
-        Instant until;       // the block under way is computed
-        Duration spare;      // of that: the device waits for its host, or for pieces
-        Duration sent;       // SendingTime::total() when the block began
-        Duration slowed;     // by what has been sent since
+        Instant since;        // in this state
+        Instant pass_begin;   // of the pass under way
+        Instant launched;     // its host has launched all blocks up to this one
+        Duration delay;       // by exchanges, that launching has not hidden
+        Instant until;        // the block under way is computed
+        Duration spare;       // of that: the device waits for its host, or for pieces
+        Duration sent;        // SendingTime::total() when the block began
+        Instant planned;      // the block under way is over, if nothing that is sent slows it
+        Instant due;          // the same as far as is known; wakes for other times mean nothing
+        bool slowed = false;  // it has not been over when it was planned
         std::array<std::vector<std::size_t>, 2> buckets_ready;  // of all, of experts; by chunk
         std::size_t unit = 0;  // of the step's, to which it has come
         std::size_t left = 0;  // of what it exchanges
@@ -175,8 +177,12 @@ private:
     void gather_arrived(std::int32_t stage_rank, Instant now);
     void next_block(std::size_t index, Instant now);
     void compute(std::size_t index, const PipelinePass& pass, std::size_t block, Instant now);
-    void note_sending(std::size_t stage_rank, Instant now);
-    bool prolong(std::size_t index, Instant now);
+    void note_sending(std::size_t number, Instant now);
+    void note_sending_of(std::size_t stage_rank, bool on, Instant now);
+    void compute_until(std::size_t index, Instant end);
+    void wait_until(std::size_t index, Instant end);
+    Instant slowed_until(const Cell& cell, Instant now) const;
+    bool is_slowed(std::size_t index, Instant now);
 
     void begin_pair(std::size_t index, Instant now);
     const PipelinePass& pass_of_pair(const Cell& cell, std::size_t of) const;

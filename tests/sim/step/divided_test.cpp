@@ -191,6 +191,65 @@ TEST_CASE("divided: no more is lost than if computing waited for all that is sen
     }
 }
 
+TEST_CASE("divided: both sums of stages that go both ways slow all who hold them", "[divided]") {
+    // Stage 1's sum goes while both compute, stage 0's after all: free, only the latter counts; of
+    // sending that takes all of computing, each.
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 2);
+    const auto step_of = [&](Bytes sum, double slowed) {
+        sim::StepJob job;
+        job.name = "job";
+        job.workers = topology.workers();
+        job.launch.overhead = {};
+        job.steps = 1;
+        job.compute.assign(2, milliseconds(12));
+        job.accumulation = 8;
+        sim::LayoutWork work;
+        work.degrees.pipeline = 2;
+        work.schedule = sim::PipelineKind::dual_pipe;
+        work.slowed_by_sending = slowed;
+        sim::StageWork stage;
+        stage.forward = stage.inputs = {{1.0 / 6}};
+        stage.backward = {{2.0 / 6, 1}};
+        stage.weights = {{1.0 / 6, 1}};
+        if (sum > Bytes{}) stage.buckets = {{"sum", sum, 1}};
+        work.stages.assign(4, stage);
+        job.layout = work;
+        return sim::run_steps(topology, std::span(&job, 1), {}, {0, 0}).front().steps.back();
+    };
+    const auto length = [](const sim::StepRecord& step) { return step.end - step.begin; };
+    const Bytes sum = bytes(2'000'000);
+    const sim::StepRecord free = step_of(sum, 0);
+    const Duration alone = length(free) - length(step_of({}, 0));
+    CHECK(alone > milliseconds(1));
+    for (const double slowed : {0.3, 0.7, 1.0}) {
+        CAPTURE(slowed);
+        const sim::StepRecord step = step_of(sum, slowed);
+        const std::int64_t lost_ns = std::llround(slowed * double(alone.raw()));
+        CHECK(std::abs((length(step) - length(free)).raw() - lost_ns) <= 4);
+        // Of the mean worker, so of each of the two.
+        CHECK(std::abs((step.parts.compute - free.parts.compute).raw() - lost_ns) <= 4);
+        CHECK(step.parts.total() == length(step));
+    }
+}
+
+TEST_CASE("divided: what blocks a computing worker for long is waited for, not looked at",
+          "[divided]") {
+    // At a thousandth of its pace a block of a microsecond is over long before the next gather,
+    // but for the last; at next to none it waits for the end of each.
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 2);
+    const Duration compute = nanoseconds(1000);
+    const std::vector<GatheredUnit> all(2, GatheredUnit{compute, bytes(10'000'000'000)});
+    sim::StepJob job = gathering_job(topology, all, all, 1);
+    const Duration gather = gather_alone(topology, job, all.front().part);
+    CHECK(gather > whole_seconds(5));
+    for (const auto& [share, blocks] : {std::pair{0.999, 1}, {1 - 1e-12, 4}, {1.0, 4}}) {
+        CAPTURE(share);
+        job.layout->slowed_by_sending = share;
+        const Duration expected = 4 * gather + blocks * compute;
+        CHECK(std::abs((divided_step(topology, job) - expected).raw()) <= 20);
+    }
+}
+
 TEST_CASE("divided: a slow replica holds up every gather", "[divided]") {
     const sim::Topology topology = sim::build_cluster("p3.2xlarge", 2);
     const std::vector<GatheredUnit> all(4, GatheredUnit{milliseconds(20), bytes(1'000'000)});
