@@ -10,6 +10,7 @@
 #include "base/input_error.hpp"
 #include "scenarios/reader/nccl_words.hpp"
 #include "scenarios/reader/read_step_codec.hpp"
+#include "scenarios/reader/read_step_layout.hpp"
 #include "sim/cluster/nccl/nccl_place.hpp"
 #include "sim/cluster/routes.hpp"
 #include "sim/step/collective_choice.hpp"
@@ -125,7 +126,8 @@ void read_transport(ConfigReader& config, bool by_name, StepJobEntry& entry) {
                     "\"binary_tree_star\" or another that is not nccl, cheapest or searched");
     }
     if (job.layout || job.workload) {
-        config.fail("transport", "is for whole gradients of models that are not cut");
+        refuse_beside(entry.request, config, "transport",
+                      "is for whole gradients of models that are not cut");
     }
     if (entry.codec.name != "none") {
         config.fail("transport", fmt::format("sends gradients as they are: expected no \"codec\", "

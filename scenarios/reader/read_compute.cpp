@@ -119,8 +119,12 @@ ComputeCurves::ComputeCurves(ConfigReader& job, const sim::ModelProfile& model, 
         }
         const double floor_s = seconds_of(*compute, "floor");
         const double fixed_s = seconds_of(*compute, "fixed");
-        given_ =
-            sim::CostCurve::floored(floor_s, fixed_s, seconds_of(*compute, "per_sample"), where);
+        const double per_sample_s = seconds_of(*compute, "per_sample");
+        if (compute->has("kernels")) {
+            compute->fail("kernels", "expected an object, empty for what is known of the GPU");
+        }
+        compute->finish();
+        given_ = sim::CostCurve::floored(floor_s, fixed_s, per_sample_s, where);
     }
     compute->finish();
 }

@@ -34,6 +34,7 @@ struct PassTime {
     Duration update;  // once a step, after the gradients' sums; zero where it is not told apart
     // Of kernels: StepJob::forward_share, and layers as in sim::ready_shares().
     std::optional<double> forward_share = {};
+    std::optional<double> validation_share = {};  // of it, too
     std::vector<double> layers_ready = {};
     std::optional<sim::LayoutWork> layout = {};
 };
@@ -104,6 +105,7 @@ PassTime kernels_time(const ConfigReader& config, const sim::KernelClock& clock,
                                              : PassTime{seconds(pass_s), update};
     const double backward_s = moments.end_s - moments.forward_s;  // of the last micro-batch
     time.forward_share = 1 - backward_s / pass_s;
+    time.validation_share = sim::pass_moments(times, 1).forward_s / pass_s;
     for (const double end_s : moments.backward_end_s) {
         time.layers_ready.push_back((end_s - moments.forward_s) / backward_s);
     }
@@ -182,6 +184,7 @@ std::vector<double> read_pass_times(ConfigReader& config, const sim::Topology& t
     const ComputeCurves curves(config, model, entry.job.batch);
     std::map<std::string_view, std::size_t> kinds;  // by name of the GPU: of `times`
     std::vector<PassTime> times;
+    std::string first_curve;           // what bounds the first kind
     std::vector<std::size_t> kind_of;  // by rank
     for (const sim::DeviceId worker : entry.job.workers) {
         const std::string_view name = gpu_of(config, topology, worker);
@@ -194,7 +197,15 @@ std::vector<double> read_pass_times(ConfigReader& config, const sim::Topology& t
             // Else what it needs and what there is stands in the entry.
             if (check == MemoryCheck::refuse)
                 check_fits(config, topology, model, gpu, memory, entry);
+            const std::string before = std::exchange(entry.curve, {});
             times.push_back(pass_time(config, curves, model, gpu, memory, entry));
+            if (times.size() == 1) {
+                first_curve = entry.curve;
+            } else if (entry.curve == first_curve) {
+                entry.curve = before;
+            } else {
+                entry.curve = fmt::format("{}; on {}: {}", before, name, entry.curve);
+            }
             entry.gpus += fmt::format("{}{}", entry.gpus.empty() ? "" : ", ", name);
         }
         kind_of.push_back(kind->second);
@@ -205,6 +216,7 @@ std::vector<double> read_pass_times(ConfigReader& config, const sim::Topology& t
     PassTime& slowest = *std::ranges::max_element(
         times, {}, [](const PassTime& time) { return std::pair(time.passes, time.forward_share); });
     if (slowest.forward_share) entry.job.forward_share = *slowest.forward_share;
+    entry.job.validation_share = slowest.validation_share;
     if (times.front().layout) {
         entry.job.layout = std::move(times.front().layout);
         for (PassTime& other : std::span(times).subspan(1)) {

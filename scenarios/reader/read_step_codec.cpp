@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/reader/read_codec.hpp"
+#include "scenarios/reader/read_step_layout.hpp"
 
 namespace ukemi::scenarios {
 
@@ -42,7 +43,7 @@ void expect_codec_fits_layout(const ConfigReader& config, const StepJobEntry& en
     const char* jobs = "gradients of whole models on every worker";
     if (request.synchronised_norm) jobs = "jobs whose \"batch_norm\" is local";
     if (nothing_again.is_plain()) jobs = "jobs that compute nothing again (\"recompute\")";
-    config.fail("codec", fmt::format("{} is for {}", entry.codec.name, jobs));
+    refuse_beside(request, config, "codec", fmt::format("{} is for {}", entry.codec.name, jobs));
 }
 
 void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model,

@@ -288,7 +288,10 @@ void update_variables(const ConfigReader& config, const sim::Topology& topology,
         sim::variable_update_names[static_cast<std::size_t>(request.update)];
     entry.update = request.update;
     if (request.update == sim::VariableUpdate::all_reduce) return;
-    if (job.layout) config.fail("variable_update", fmt::format("{} updates whole models", name));
+    if (job.layout) {
+        refuse_beside(entry.request, config, "variable_update",
+                      fmt::format("{} updates whole models", name));
+    }
     if (request.update == sim::VariableUpdate::pair_averaging) {
         if (job.workers.size() < 2) config.fail("variable_update", "pair_averaging is for several");
         job.pair_model = entry.gradient;
@@ -333,7 +336,8 @@ void read_monitor(ConfigReader& config, const sim::ModelProfile& model, StepJobE
     const std::string name(sim::gradient_monitor_names[static_cast<std::size_t>(monitor)]);
     sim::StepJob& job = entry.job;
     if (!job.servers.empty() || job.layout || job.buckets.empty()) {
-        config.fail("monitor", name + " is for gradients of all workers that are all-reduced");
+        refuse_beside(entry.request, config, "monitor",
+                      name + " is for gradients of all workers that are all-reduced");
     }
     const std::string where = config.place_of("monitor");
     job.monitoring = sim::monitor_time(monitor, *entry.least_gpu, model, where, operation);

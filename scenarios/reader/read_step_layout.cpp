@@ -97,6 +97,13 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
     return request;
 }
 
+void refuse_beside(const sim::LayoutRequest& layout, const ConfigReader& job,
+                   const std::string& key, const std::string& why) {
+    job.fail(key, layout.is_plain_but_slowed()
+                      ? "does not go with \"slowed_by_sending\" of \"layout\""
+                      : why);
+}
+
 std::string layout_text(const sim::LayoutRequest& request) {
     const policies::Layout& degrees = request.degrees;
     std::string text = fmt::format(

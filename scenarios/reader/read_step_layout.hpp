@@ -12,6 +12,11 @@ namespace ukemi::scenarios {
 // the caller. Whether the model can be cut so is for make_layout() to say.
 sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers);
 
+// Of a key of plain jobs, beside a layout: `why` it is refused, unless nothing else is against it
+// than what sending takes from computing.
+[[noreturn]] void refuse_beside(const sim::LayoutRequest& layout, const ConfigReader& job,
+                                const std::string& key, const std::string& why);
+
 // "layout" as such a job has it, in JSON: what reads as this request.
 std::string layout_text(const sim::LayoutRequest& request);
 

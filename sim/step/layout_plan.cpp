@@ -103,18 +103,20 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
                         model.name, shape.sequence_length, request.context));
     }
     const std::int64_t stages = std::int64_t{degrees.pipeline} * request.chunks;
-    const std::int64_t blocks = stage_blocks(shape.layers, stages).each;
-    if (blocks == 0) {
+    const StageBlocks blocks = stage_blocks(shape.layers, stages);
+    if (blocks.each == 0) {
         refuse(fmt::format("{} has {} blocks: no multiple of {} stages", model.name, shape.layers,
                            stages));
     }
-    std::int64_t again = request.recompute_blocks;
-    for (const std::int64_t of_stage : request.recompute_by_stage) {
-        again = std::max(again, of_stage);
-    }
-    if (again > blocks) {
+    const auto expect_blocks = [&](std::int64_t there, std::int64_t again) {
+        if (again <= there) return;
         refuse(fmt::format("a stage has {} blocks of {}: {} of them cannot be computed again",
-                           blocks, model.name, again));
+                           there, model.name, again));
+    };
+    expect_blocks(blocks.each, request.recompute_blocks);
+    for (std::size_t stage = 0; stage < request.recompute_by_stage.size(); ++stage) {
+        expect_blocks(blocks.of(static_cast<std::int64_t>(stage), stages),
+                      request.recompute_by_stage[stage]);
     }
 }
 
@@ -504,6 +506,12 @@ bool LayoutRequest::is_plain() const {
            !recompute && !recompute_scores && !sequence_parallel && !overlap_tensor &&
            !synchronised_norm && !split_dense && shard == Shard::none && !has_expert_sets() &&
            pipeline().copies() == 1 && slowed_by_sending == 0;
+}
+
+bool LayoutRequest::is_plain_but_slowed() const {
+    LayoutRequest free = *this;
+    free.slowed_by_sending = 0;
+    return slowed_by_sending > 0 && free.is_plain();
 }
 
 namespace {

@@ -109,6 +109,7 @@ struct LayoutRequest {
         return expert_holders() / expert * pipeline().copies();
     }
     bool is_plain() const;  // every worker does the same, and nothing is sent but gradients
+    bool is_plain_but_slowed() const;  // ...and that takes from computing
 };
 
 // Whether so many of experts' holders can divide them: some cells' or context groups', or a part of

@@ -30,6 +30,9 @@ struct LayerRange {
 struct StageBlocks {
     std::int64_t each = 0;  // 0: they cannot be cut so
     bool ends_count = false;
+    std::int64_t of(std::int64_t stage, std::int64_t stages) const {
+        return each - (ends_count && (stage == 0 || stage == stages - 1) ? 1 : 0);
+    }
 };
 StageBlocks stage_blocks(std::int64_t blocks, std::int64_t stages);
 

@@ -41,8 +41,8 @@ std::int64_t StepJob::samples_per_step() const {
 
 Duration StepJob::validation_time() const {
     const auto forward = [&](std::size_t rank) {
-        return Duration::of(
-            round_nearest(static_cast<double>(compute[rank].raw()) * forward_share));
+        return Duration::of(round_nearest(static_cast<double>(compute[rank].raw()) *
+                                          validation_share.value_or(forward_share)));
     };
     const auto batches = [&](std::int64_t samples) {
         return (validation.samples + samples - 1) / samples;

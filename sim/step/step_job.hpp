@@ -62,6 +62,8 @@ struct StepJob {
     // Of the compute time before the first gradient is on its way: the backward pass computes two
     // products for each of the forward's (Paleo: Qi et al., ICLR 2017).
     double forward_share = 1.0 / 3;
+    // Of the compute time, a forward pass of a validation; none: forward_share.
+    std::optional<double> validation_share;
     std::vector<GradientBucket> buckets;  // none: nothing is sent; a layout has its own
     // Parameter servers, on which the legs of all buckets are; none: gradients are all-reduced.
     std::vector<DeviceId> servers;

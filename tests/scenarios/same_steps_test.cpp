@@ -169,6 +169,7 @@ TEST_CASE("same steps: a validation is a forward pass, with a layout and without
     CHECK(validation_s(R"(, "layout": {"shard": "optimiser"})") == Approx(plain_s).epsilon(1e-3));
     CHECK(validation_s(R"(, "accumulation": 4, "layout": {"shard": "optimiser"})") ==
           Approx(plain_s).epsilon(1e-3));
+    CHECK(validation_s(R"(, "accumulation": 4)") == Approx(plain_s).epsilon(1e-3));
 }
 
 TEST_CASE("same steps: no two-way pipeline is faster than its workers who never wait",

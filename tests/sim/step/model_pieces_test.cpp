@@ -65,6 +65,10 @@ TEST_CASE("model pieces: embeddings and logits count as blocks where that makes 
         CHECK(ranges[stage].begin == (stage == 0 ? 0 : ranges[stage - 1].end));
     }
     CHECK(ranges.back().end == model.layers.size());
+    request.recompute_by_stage = {3, 1, 3, 0};  // the first stage has two
+    CHECK_THROWS_WITH(sim::make_layout(model, request, "test"),
+                      Catch::Contains("a stage has 2 blocks of uneven: 3 of them cannot be"));
+    request.recompute_by_stage = {2, 1, 3, 0};
     const sim::LayoutWork work = sim::make_layout(model, request, "test");
     double shares = 0;
     for (const sim::StageWork& stage : work.stages) {
