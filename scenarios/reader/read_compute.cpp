@@ -132,6 +132,9 @@ ComputeCurves::ComputeCurves(ConfigReader& job, const sim::ModelProfile& model, 
 ComputeCurves::KernelKeys ComputeCurves::read_kernels(ConfigReader config) {
     KernelKeys keys;
     if (config.has("product_share")) keys.product_share = config.number("product_share", 0.001, 1);
+    if (config.has("eight_bit_share")) {
+        keys.eight_bit_share = config.number("eight_bit_share", 0.001, 1);
+    }
     if (config.has("memory_share")) keys.memory_share = config.number("memory_share", 0.001, 1);
     if (config.has("launch")) {
         keys.launch_s = short_seconds(config, "launch", config.duration("launch"));
@@ -155,7 +158,14 @@ std::optional<sim::KernelClock> ComputeCurves::kernels(const sim::GpuProfile& gp
     std::string given;
     if (kernels_->product_share > 0) {
         rates.product_share = kernels_->product_share;
+        rates.eight_bit_share = kernels_->product_share;
+        rates.flash_most = kernels_->product_share;
         given = fmt::format("products at {} of the peak", rates.product_share);
+    }
+    if (kernels_->eight_bit_share > 0) {
+        rates.eight_bit_share = kernels_->eight_bit_share;
+        given += fmt::format("{}those of eight bits at {}", given.empty() ? "" : ", ",
+                             rates.eight_bit_share);
     }
     if (kernels_->memory_share > 0) {
         rates.memory_share = kernels_->memory_share;

@@ -37,6 +37,7 @@ public:
 private:
     struct KernelKeys {  // 0: as known
         double product_share = 0;
+        double eight_bit_share = 0;
         double memory_share = 0;
         std::optional<double> launch_s;
         std::string attention;  // a program of flash attention; empty: the best known

@@ -30,6 +30,7 @@ struct KnownRates {
     std::int64_t multiprocessors;
     double l2_gb_per_s;
     double product_share;
+    double eight_bit_share;  // 0: has no fp8
     std::string_view source;
     FlashFamily family;
     bool scales_blocks = false;
@@ -47,7 +48,11 @@ struct KnownRates {
 //              TFLOP/s with heads of 128, with 64 as on Ampere, backward 322 of 561 and 291 of 474;
 //              the one before it half of that, as on Ampere (assumed)
 //   Blackwell  FlashAttention-4 on B200 (github Dao-AILab/flash-attention, pull requests 2605 and
-//              2280), backward with heads of 64 as much less as on Hopper
+//              2280), backward with heads of 64 as much less as on Hopper; cuDNN's, which
+//              TransformerEngine runs there, causal with heads of 128: 9.13 on B200 1171 and 942
+//              TFLOP/s on 8192 tokens, 1419 and 1109 on 32,768; 9.17 on GB200 1584 and 1211, 1681
+//              and 1348 (github NVIDIA/cudnn-frontend, benchmark/sdpa_benchmark_training); heads of
+//              64 as much less as on Hopper
 //   CDNA 3     up to 480 TFLOP/s forward with heads of 128 (github AMD-AGI/Primus-Turbo, pull
 //              request 43), the rest in Hopper's proportions
 // GPUs before Ampere, which have no such kernel that anybody has published rates of, are taken to
@@ -65,41 +70,60 @@ constexpr FlashProgram flash_programs[] = {
     {FlashFamily::hopper, "flash_2", {0.31, 0.353, 0.295, 0.327, 500}},
     {FlashFamily::hopper, "flash_1", {0.155, 0.177, 0.147, 0.164, 500}},
     {FlashFamily::blackwell, "flash_4", {0.40, 0.64, 0.51, 0.60, 1000}},
+    {FlashFamily::blackwell, "cudnn_9_17", {0.54, 0.70, 0.46, 0.55, 1000}},
+    {FlashFamily::blackwell, "cudnn_9_13", {0.52, 0.67, 0.45, 0.535, 2300}},
     {FlashFamily::cdna_3, "", {0.28, 0.37, 0.27, 0.32, 500}},
 };
 
 // SMs: data sheets. L2: table 3 of Ultrasonics Sonochemistry 99, 106546 (2023) for V100, A100 and
-// H100; the others' as much faster than their memory as V100's (assumed). Products: "maximum
-// achievable matmul FLOPS" (github stas00/ml-engineering, compute/accelerator): A100 267.9 of 312,
-// H100 794.5 of 989, B200 1745 of 2250, MI300X 781.9 of 1307.4 TFLOP/s in bf16; the others' as
-// A100's (assumed).
+// H100; the others' as much faster than their memory as V100's (assumed).
+//
+// Products, until Hopper the best of many shapes: "maximum achievable matmul FLOPS" (github
+// stas00/ml-engineering, compute/accelerator): in bf16 A100 267.9 of 312, H100 794.5 of 989 (H200
+// the same), MI300X 781.9 of 1307.4 TFLOP/s; in fp8 H100 1402.6 and H200 1453.4 of 1979. MI300X in
+// fp8 1273 of 2614.9 (AMD, "Measuring Max-Achievable FLOPs", part 2, which has 708 in bf16).
+// GPUs not named: as A100 (assumed).
+//
+// Blackwell's power and kernels allow its best shapes (in that table B200 1745 of 2250, B300 1769,
+// GB200 1822 of 2500; in fp8 3432.5 of 4500, 3353.3, 3615.6 of 5000) not what models have. So B200
+// is given what the twelve products of a block have taken on B300, whose peaks are B200's
+// (NVIDIA/TransformerEngine, docs/examples/gemm_profiling: 12.758 and 13.102 ms in bf16, 7.161 in
+// MXFP8, 6.812 with one scale a matrix), with this clock's waves; GB200 as much less as in that
+// table. On Hopper the same products say that fp8 is right (H200 NVL: 0.711 of its peak).
 constexpr double l2_to_memory = 3133.0 / 900;
 constexpr double ampere_share = 0.859;
 constexpr double hopper_share = 0.803;
-constexpr double blackwell_share = 0.776;
+constexpr double b200_share = 0.666;
+constexpr double gb200_share = b200_share * (1822.0 / 2500) / (1745.0 / 2250);
 constexpr double cdna_3_share = 0.598;
+constexpr double h100_eight = 1402.6 / 1979;
+constexpr double h200_eight = 1453.4 / 1979;
+constexpr double b200_eight = 0.602;
+constexpr double gb200_eight = b200_eight * (3615.6 / 5000) / (3432.5 / 4500);
+constexpr double mi300x_eight = 1273 / 2614.9;
 constexpr std::string_view measured = "achievable products, github stas00/ml-engineering";
+constexpr std::string_view of_a_block = "products of a block, TransformerEngine's gemm_profiling";
 constexpr std::string_view assumed = "assumed: products as on A100";
 constexpr KnownRates known[] = {
-    {"k80", 13, 240 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
-    {"titan_x_maxwell", 24, 336.5 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
-    {"titan_x_pascal", 28, 480 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
-    {"p100_pcie", 56, 732 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
-    {"p100_sxm2", 56, 732 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
-    {"v100_pcie_16gb", 80, 3133, ampere_share, assumed, FlashFamily::older},
-    {"v100_sxm2_16gb", 80, 3133, ampere_share, assumed, FlashFamily::older},
-    {"v100_sxm2_32gb", 80, 3133, ampere_share, assumed, FlashFamily::older},
-    {"t4", 40, 320 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
-    {"rtx6000", 72, 672 * l2_to_memory, ampere_share, assumed, FlashFamily::older},
-    {"a100_sxm4_40gb", 108, 7219, ampere_share, measured, FlashFamily::ampere},
-    {"a100_sxm4_80gb", 108, 7219, ampere_share, measured, FlashFamily::ampere},
-    {"h100_sxm5_80gb", 132, 8986, hopper_share, measured, FlashFamily::hopper},
-    {"h200_sxm_141gb", 132, 8986, hopper_share, measured, FlashFamily::hopper},
-    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, blackwell_share, measured, FlashFamily::blackwell,
-     true},
-    {"gb200_186gb", 152, 8000 * l2_to_memory, blackwell_share, measured, FlashFamily::blackwell,
-     true},
-    {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, measured, FlashFamily::cdna_3},
+    {"k80", 13, 240 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"titan_x_maxwell", 24, 336.5 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"titan_x_pascal", 28, 480 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"p100_pcie", 56, 732 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"p100_sxm2", 56, 732 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"v100_pcie_16gb", 80, 3133, ampere_share, 0, assumed, FlashFamily::older},
+    {"v100_sxm2_16gb", 80, 3133, ampere_share, 0, assumed, FlashFamily::older},
+    {"v100_sxm2_32gb", 80, 3133, ampere_share, 0, assumed, FlashFamily::older},
+    {"t4", 40, 320 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"rtx6000", 72, 672 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"a100_sxm4_40gb", 108, 7219, ampere_share, 0, measured, FlashFamily::ampere},
+    {"a100_sxm4_80gb", 108, 7219, ampere_share, 0, measured, FlashFamily::ampere},
+    {"h100_sxm5_80gb", 132, 8986, hopper_share, h100_eight, measured, FlashFamily::hopper},
+    {"h200_sxm_141gb", 132, 8986, hopper_share, h200_eight, measured, FlashFamily::hopper},
+    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, b200_share, b200_eight, of_a_block,
+     FlashFamily::blackwell, true},
+    {"gb200_186gb", 152, 8000 * l2_to_memory, gb200_share, gb200_eight, of_a_block,
+     FlashFamily::blackwell, true},
+    {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, mi300x_eight, measured, FlashFamily::cdna_3},
 };
 
 // Of the memory's rate: assumed, as in known_curves.cpp. PyTorch in eager mode: 2.45 ms of one
@@ -131,10 +155,9 @@ KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where) {
         if (one.gpu != gpu.name) continue;
         const FlashProgram* best =
             std::ranges::find(flash_programs, one.family, &FlashProgram::family);
-        return {
-            one.multiprocessors, one.l2_gb_per_s, one.product_share, odd_row_share, memory_share,
-            kernel_start_s,      host_s,          one.scales_blocks, one.source,    best->rates,
-            best->name};
+        return {one.multiprocessors, one.l2_gb_per_s, one.product_share, one.eight_bit_share,
+                odd_row_share,       memory_share,    kernel_start_s,    host_s,
+                one.scales_blocks,   one.source,      best->rates,       best->name};
     }
     throw InputError(where, "",
                      fmt::format("no multiprocessors of {} are known, to time kernels", gpu.name));
@@ -176,6 +199,7 @@ KernelClock::KernelClock(const GpuProfile& gpu, Precision precision, const Kerne
                          fmt::format("{} has no {} arithmetic", gpu.name,
                                      precision_names[static_cast<std::size_t>(precision)]));
     }
+    INVARIANT(!is_fp8() || rates.eight_bit_share > 0);
 }
 
 KernelClock::Tiled KernelClock::tiled(const Gemm& gemm, double share,
@@ -213,8 +237,9 @@ KernelClock::Tiled KernelClock::tiled(const Gemm& gemm, double share,
 
 KernelSum KernelClock::product_saving(const Gemm& gemm, double saving) const {
     INVARIANT(gemm.rows >= 1 && gemm.columns >= 1 && gemm.depth >= 1 && gemm.batch >= 1);
-    const std::int64_t value_bytes = gemm.eight_bits && is_fp8() ? 1 : bytes_a_value_;
-    double share = rates_.product_share;
+    const bool eight_bits = gemm.eight_bits && is_fp8();
+    const std::int64_t value_bytes = eight_bits ? 1 : bytes_a_value_;
+    double share = eight_bits ? rates_.eight_bit_share : rates_.product_share;
     if (is_fp32_) share *= saving;
     if (on_tensor_cores_) share *= alignment_share(gemm.row * value_bytes, rates_.unaligned_share);
     double bytes = gemm.bytes;
@@ -244,7 +269,7 @@ KernelSum KernelClock::flash(const FlashAttention& attention, int products, doub
     constexpr std::int64_t block = 128;
     const double head = std::min(static_cast<double>(attention.head), wide);
     const double slowness = 1 / of_128 + (1 / of_64 - 1 / of_128) * (wide / head - 1);
-    const double share = std::min(1 / slowness, rates_.product_share);
+    const double share = std::min(1 / slowness, rates_.flash_most);
     const auto batch = static_cast<double>(attention.batch);
     const auto keys = static_cast<double>(attention.keys);
     const double pairs = batch * static_cast<double>(attention.queries) * keys / 2;

@@ -39,6 +39,7 @@ struct KernelRates {
     std::int64_t multiprocessors = 0;
     double l2_gb_per_s = 0;
     double product_share = 0;    // of the peak, by a large product
+    double eight_bit_share = 0;  // of fp8's, by one whose inputs have eight bits
     double unaligned_share = 0;  // of that on tensor cores, where rows begin at odd values
     double memory_share = 0;     // of the memory's rate
     double start_s = 0;          // of a kernel on the device
@@ -47,13 +48,14 @@ struct KernelRates {
     std::string_view source;
     FlashRates flash;
     std::string_view flash_program;  // whose rates these are; empty: of none of flash_names
+    double flash_most = 1;           // of the peak, whatever the program's rates are
 };
 // With the best program of flash attention that is known. InputError(WHERE …) if nothing is known
 // of this GPU.
 KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where);
 
-inline constexpr std::array<std::string_view, 4> flash_names = {"flash_1", "flash_2", "flash_3",
-                                                                "flash_4"};
+inline constexpr std::array<std::string_view, 6> flash_names = {
+    "flash_1", "flash_2", "flash_3", "flash_4", "cudnn_9_13", "cudnn_9_17"};
 // Another of them in its place. InputError(WHERE …) if its rates on this GPU are not known.
 void choose_flash(KernelRates& rates, const GpuProfile& gpu, std::string_view program,
                   std::string_view where);

@@ -70,6 +70,24 @@ TEST_CASE("own model: attention by an older program takes as much longer as its 
           Approx(forward_s + backward_s).epsilon(1e-4));
 }
 
+TEST_CASE("own model: products of eight bits may have another share", "[scenario][own_model]") {
+    const auto job = [](const char* kernels) {
+        return job_with(fmt::format(R"("model": {{"kind": "transformer", "layers": 2,
+            "hidden": 4096, "heads": 32, "vocabulary": 1024, "sequence": 4096,
+            "flash_attention": true}}, "precision": "fp8",
+            "optimiser_state": "sgd", "compute": {{"kernels": {}}})",
+                                    kernels),
+                        "dgx_h100");
+    };
+    const auto known = job("{}");
+    CHECK(job(R"({"eight_bit_share": 0.5})").job.compute[0] > known.job.compute[0]);
+    CHECK_THAT(job(R"({"eight_bit_share": 0.5})").curve,
+               Catch::Contains("; those of eight bits at 0.5 of the scenario"));
+    // One share for all, unless both are said.
+    CHECK(job(R"({"product_share": 0.5, "eight_bit_share": 0.5})").job.compute ==
+          job(R"({"product_share": 0.5})").job.compute);
+}
+
 TEST_CASE("own model: LeNet-5 layer by layer is LeNet-5 by its name", "[scenario][own_model]") {
     const auto own = job_with(R"("model": {"kind": "layers", "name": "mine", "input": [1, 28, 28],
         "layers": [{"kind": "convolution", "channels": 20, "window": 5, "bias": true},

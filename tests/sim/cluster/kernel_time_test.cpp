@@ -69,6 +69,48 @@ TEST_CASE("kernels: small products wait for one wave, thin ones for the memory",
     CHECK(a100.traffic(2039e9).device_s == Approx(1 / 0.75).epsilon(1e-5));
 }
 
+TEST_CASE("kernels: products of eight bits reach a share of their own", "[kernels]") {
+    struct Achievable {
+        const char* gpu;
+        double bf16;
+        double fp8;  // TFLOP/s; the sources stand in kernel_time.cpp
+    };
+    for (const Achievable& one :
+         {Achievable{"h100_sxm5_80gb", 794.5, 1402.6}, Achievable{"h200_sxm_141gb", 794.5, 1453.4},
+          Achievable{"mi300x", 781.9, 1273}}) {
+        CAPTURE(one.gpu);
+        const sim::KernelClock clock = clock_of(one.gpu, sim::Precision::fp8);
+        // Whole waves on 132 and on 304 multiprocessors; in bf16 the L2 cache of H100 holds it up.
+        sim::Gemm gemm{256 * 132, 128 * 76, 16384};
+        const double flops = 2.0 * (256 * 132) * (128 * 76) * 16384;
+        CHECK(flops / seconds_of(clock, gemm) / 1e12 == Approx(one.bf16).epsilon(0.04));
+        gemm.eight_bits = true;
+        CHECK(flops / seconds_of(clock, gemm) / 1e12 == Approx(one.fp8).epsilon(0.02));
+        // As in any other precision, where inputs have none.
+        CHECK(seconds_of(clock_of(one.gpu, sim::Precision::bf16), gemm) ==
+              seconds_of(clock, {256 * 132, 128 * 76, 16384}));
+    }
+}
+
+// NVIDIA/TransformerEngine, docs/examples/gemm_profiling: a block of 4096 values on B300, whose
+// peaks are B200's; 15,872 tokens, each product forward and both backward.
+TEST_CASE("kernels: a block's products on Blackwell take as long as measured", "[kernels]") {
+    const auto block_ms = [](sim::Precision precision) {
+        const sim::KernelClock clock = clock_of("b200_sxm_180gb", precision);
+        constexpr std::int64_t tokens = 15'872;
+        double sum_s = 0;
+        for (const auto& [inputs, outputs] :
+             {std::pair{4096, 12'288}, {4096, 4096}, {4096, 16'384}, {16'384, 4096}}) {
+            sum_s += seconds_of(clock, {tokens, outputs, inputs, 1, 0, 0, true});
+            sum_s += seconds_of(clock, {tokens, inputs, outputs, 1, 0, 0, true});
+            sum_s += seconds_of(clock, {outputs, inputs, tokens, 1, 0, 0, true});
+        }
+        return 1e3 * sum_s;
+    };
+    CHECK(block_ms(sim::Precision::bf16) == Approx((12.758 + 13.102) / 2).epsilon(0.01));
+    CHECK(block_ms(sim::Precision::fp8) == Approx(7.161).epsilon(0.01));
+}
+
 TEST_CASE("kernels: rows of an odd length are slow on tensor cores", "[kernels]") {
     for (const sim::Precision precision : {sim::Precision::fp16, sim::Precision::tf32}) {
         const sim::KernelClock a100 = clock_of("a100_sxm4_80gb", precision);
@@ -223,6 +265,38 @@ TEST_CASE("kernels: programs of flash attention are as much slower as published"
                       "flash_2, flash_1");
     CHECK_THROWS_WITH(rate("v100_sxm2_32gb", 128, false, "flash_1"),
                       "t: no rates of flash_1 on v100_sxm2_32gb are known, nor of another program");
+}
+
+// Causal, one sample of 128 heads of 128 (NVIDIA/cudnn-frontend, sdpa_benchmark_training).
+TEST_CASE("kernels: cuDNN's attention on Blackwell takes as long as recorded", "[kernels]") {
+    struct Recorded {
+        const char* gpu;
+        const char* program;
+        std::int64_t tokens;
+        double forward;  // TFLOP/s
+        double backward;
+    };
+    constexpr const char* b200 = "b200_sxm_180gb";
+    constexpr const char* gb200 = "gb200_186gb";
+    const Recorded rows[] = {
+        {b200, "cudnn_9_13", 4096, 856, 701},      {b200, "cudnn_9_13", 8192, 1171, 943},
+        {b200, "cudnn_9_13", 16'384, 1332, 1075},  {b200, "cudnn_9_13", 32'768, 1419, 1109},
+        {gb200, "cudnn_9_17", 4096, 1386, 1054},   {gb200, "cudnn_9_17", 8192, 1584, 1211},
+        {gb200, "cudnn_9_17", 16'384, 1668, 1304}, {gb200, "cudnn_9_17", 32'768, 1681, 1348},
+    };
+    double sum = 0;
+    for (const Recorded& row : rows) {
+        CAPTURE(row.gpu, row.tokens);
+        const sim::KernelClock clock = clock_of(row.gpu, sim::Precision::bf16, row.program);
+        const sim::FlashAttention attention{128, row.tokens, row.tokens, 128, 0};
+        const double pairs = 128.0 * static_cast<double>(row.tokens * row.tokens) / 2;
+        const double forward = 4 * pairs * 128 / clock.flash_forward(attention).device_s / 1e12;
+        const double backward = 10 * pairs * 128 / clock.flash_backward(attention).device_s / 1e12;
+        CHECK(forward == Approx(row.forward).epsilon(0.15));
+        CHECK(backward == Approx(row.backward).epsilon(0.15));
+        sum += std::abs(forward / row.forward - 1) + std::abs(backward / row.backward - 1);
+    }
+    CHECK(sum / 16 < 0.05);  // fitted
 }
 
 TEST_CASE("kernels: GPUs have tensor cores from Volta on, and matrix cores", "[kernels]") {
