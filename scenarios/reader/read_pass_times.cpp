@@ -158,8 +158,9 @@ MemoryKind read_memory_kind(ConfigReader& config) {
         refuse_old_key(config, key, "\"optimiser_state\": \"adam\"");
     }
     const auto optimiser = config.choice<sim::OptimiserKind>("optimiser_state", kinds, "momentum");
-    return {precision, sim::MemoryRule::of(precision, optimiser),
-            static_cast<std::int64_t>(optimiser)};
+    const auto loss = config.choice<sim::LossKind>("loss", sim::loss_names, "megatron");
+    return {precision, sim::MemoryRule::of(precision, optimiser, loss),
+            static_cast<std::int64_t>(optimiser), loss};
 }
 
 sim::LearnerRule read_learners(ConfigReader& config) {

@@ -13,8 +13,9 @@ struct MemoryKind {
     sim::Precision precision = sim::Precision::fp32;
     sim::MemoryRule rule;
     std::int64_t state_values = 0;  // of the optimiser, for a parameter
+    sim::LossKind loss = sim::LossKind::megatron;
 };
-// Keys "precision" and "optimiser_state".
+// Keys "precision", "optimiser_state" and "loss".
 MemoryKind read_memory_kind(ConfigReader& config);
 
 // Key "learners": {"count": 4, "sharing": "in_turn"}, or a number of them that are side by side.

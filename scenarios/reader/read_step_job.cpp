@@ -409,6 +409,9 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
     entry.codec = read_step_codec(config);
     MemoryKind memory = read_memory_kind(config);
+    if (memory.loss != sim::LossKind::megatron && model.logits == 0) {
+        config.fail("loss", fmt::format("{} has no logits", model.name));
+    }
     entry.request = read_step_layout(config, static_cast<std::int64_t>(job.workers.size()));
     entry.learners = read_learners(config);
     expect_fitting_layout(config, model, entry);

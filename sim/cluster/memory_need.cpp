@@ -13,19 +13,30 @@ namespace ukemi::sim {
 namespace {
 
 Bytes kept_by_sample(const ModelProfile& model, const MemoryRule& rule) {
-    return rule.learners *
-           (rule.bytes_a_value * bytes(model.values_kept) + bytes(model.bytes_kept));
+    const Bytes logits = (rule.bytes_a_logit - 4) * bytes(model.logits);  // 4 are in bytes_kept
+    return rule.learners * (rule.kept(model.values_kept, model.inputs_kept, model.twice_kept) +
+                            bytes(model.bytes_kept) + logits);
 }
 
 }  // namespace
 
-MemoryRule MemoryRule::of(Precision precision, OptimiserKind optimiser) {
+MemoryRule MemoryRule::of(Precision precision, OptimiserKind optimiser, LossKind loss) {
     MemoryRule rule;
     rule.bytes_a_value = value_bytes(precision);
     rule.bytes_a_state = rule.bytes_a_value == 4 ? 0 : 4;
     if (optimiser == OptimiserKind::momentum) rule.bytes_a_state += 4;
     if (optimiser == OptimiserKind::adam) rule.bytes_a_state += 8;
+    rule.eight_bits = precision == Precision::fp8;
+    rule.bytes_a_logit_kept = loss == LossKind::fused ? rule.bytes_a_value : 4;
+    if (loss == LossKind::megatron) rule.bytes_a_logit = rule.bytes_a_value == 4 ? 4 : 6;
+    if (loss == LossKind::pytorch) rule.bytes_a_logit = 12;
+    if (loss == LossKind::fused) rule.bytes_a_logit = 2 * rule.bytes_a_value;
     return rule;
+}
+
+Bytes MemoryRule::kept(std::int64_t values, std::int64_t inputs, std::int64_t twice) const {
+    const Bytes all = bytes_a_value * bytes(values);
+    return eight_bits ? all - (bytes_a_value - 1) * bytes(inputs) + bytes(twice) : all;
 }
 
 MemoryNeed memory_need(const ModelProfile& model, std::int64_t batch, const MemoryRule& rule) {

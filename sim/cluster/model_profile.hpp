@@ -68,11 +68,17 @@ struct TransformerShape {
 // What a block keeps of one sample for the backward pass: values at the step's precision and single
 // bytes, whole on every rank of a tensor group or divided among them (Korthikanti et al., 2022,
 // section 4.1, by inner width and heads). Flash attention keeps a sum in fp32 a head and token; of
-// experts, what each token's have, and the token once more for each.
+// experts, what each token's have, and the token once more for each. Where products have inputs of
+// eight bits, that is how their inputs are kept, and what the heads give is there twice: as it is
+// for the backward pass of flash attention, in eight bits for the product after it
+// (NVIDIA/TransformerEngine, pytorch/module/layernorm_linear.py and linear.py).
 struct BlockKept {
     std::int64_t whole_values = 0;  // inputs of norms and of products
+    std::int64_t whole_inputs = 0;  // of these, those of products with weights
     std::int64_t whole_bytes = 0;   // masks of dropout
     std::int64_t values = 0;        // divided: heads and inner values
+    std::int64_t inputs = 0;        // of these, those of products with weights
+    std::int64_t twice = 0;         // inputs that attention keeps, too, and `inputs` has not
     std::int64_t bytes = 0;
 };
 BlockKept block_kept(const TransformerShape& shape, bool scores = true);
@@ -98,6 +104,9 @@ struct ModelProfile {
     // launched.
     bool layers_are_tensors = false;
     std::int64_t values_kept = 0;  // of one sample, for the backward pass, at the step's precision
+    std::int64_t inputs_kept = 0;  // of these, inputs of products with blocks' weights
+    std::int64_t twice_kept = 0;   // BlockKept::twice
+    std::int64_t logits = 0;       // of one sample, with a cross entropy
     // Of one sample, whatever the precision: dropout masks, a byte each, and fp32 logits.
     std::int64_t bytes_kept = 0;
     // Of a network of equal blocks: its layers are embeddings, then attention and feed_forward of

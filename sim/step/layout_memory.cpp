@@ -21,23 +21,26 @@ Bytes bytes_kept(const TransformerShape& shape, const LayoutRequest& request,
                  const MemoryRule& rule, bool scores) {
     const BlockKept kept = block_kept(shape, scores);
     const std::int64_t ranks = std::int64_t{request.degrees.tensor} * request.context;
-    std::int64_t whole = rule.bytes_a_value * kept.whole_values + kept.whole_bytes;
+    std::int64_t whole =
+        rule.kept(kept.whole_values, kept.whole_inputs, 0).raw() + kept.whole_bytes;
     const std::int64_t parts = request.sequence_parallel ? ranks : request.context;
     whole = (whole + parts - 1) / parts;
     // Keys and values of the copies of heads that ranks beyond their number have.
     const std::int64_t tensor = request.degrees.tensor;
     const std::int64_t copies = (shape.kv() + tensor - 1) / tensor * tensor - shape.kv();
     const std::int64_t values = kept.values + 2 * shape.sequence_length * copies * shape.head();
-    const std::int64_t divided = rule.bytes_a_value * values + kept.bytes;
+    const std::int64_t divided = rule.kept(values, kept.inputs, kept.twice).raw() + kept.bytes;
     return bytes(whole + (divided + ranks - 1) / ranks);
 }
 
 // Of one micro-batch's sample on one stage; what is there once more than that, while a block that
 // is computed again goes back; and from when inputs' gradients are there to the weights' pass,
-// which needs all that has been computed again but scores, which the block that goes back has.
+// which needs all that has been computed again but scores, which the block that goes back has. And
+// what is there once more while the loss is computed.
 struct Kept {
     Bytes each;
     Bytes once;
+    Bytes loss;
     Bytes until_weights;
     Bytes scores;
 };
@@ -72,12 +75,13 @@ Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const Lay
         kept.until_weights += without_scores;
     }
     if (model.layers[range.end - 1].name == "logits") {
-        // As fp32, and what the norm before them and their product were given.
-        const Bytes logits = bytes(4 * (shape.sequence_length / request.context) *
-                                   (shape.vocabulary / request.degrees.tensor)) +
-                             2 * input;
-        kept.each += logits;
-        kept.until_weights += logits;
+        // And what the norm before them and their product were given.
+        const std::int64_t logits =
+            (shape.sequence_length / request.context) * (shape.vocabulary / request.degrees.tensor);
+        const Bytes all = rule.bytes_a_logit_kept * bytes(logits) + 2 * input;
+        kept.each += all;
+        kept.until_weights += all;
+        kept.loss = rule.once(logits);
     }
     kept.once = std::max(most - kept.each, Bytes{});
     return kept;
@@ -99,11 +103,12 @@ MostKept most_kept(const LayoutRequest& request, std::int32_t stage_rank,
         if (pass.forward) {
             now.bytes += own.each.raw();
             ++now.micro_batches;
+            once = own.loss;
         } else if (pass.inputs) {
             now.bytes += std::max(own.until_weights - own.each, Bytes{}).raw();
-            once = own.scores;
+            once = std::max(own.scores, own.loss);
         } else if (!pass.weights) {
-            once = own.once;
+            once = std::max(own.once, own.loss);
         }
         most.bytes = std::max(most.bytes, now.bytes + once.raw());
         most.micro_batches = std::max(most.micro_batches, now.micro_batches);

@@ -146,7 +146,8 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
 // Of the pipeline rank that needs most. Kept a block, sample and worker, at two bytes a value:
 // s h (10 + 24/t + 5 a s/(h t)) bytes (Korthikanti et al. 2022, eq. 2; BlockKept), without the last
 // term where scores are computed again, the first over t, too, with sequence parallelism; 2 s h
-// with recompute, and the whole of one block once. As many micro-batches as the schedule keeps. Of
+// with recompute, and the whole of one block once; in fp8 less (BlockKept), and while the loss is
+// computed MemoryRule::bytes_a_logit. As many micro-batches as the schedule keeps. Of
 // what replicas divide, the n-th part; of divided gradients also those of the largest unit, of
 // divided parameters as many whole units as may be gathered at once. What one rank holds alone is
 // in no unit: it is there once.

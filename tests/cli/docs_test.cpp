@@ -123,7 +123,7 @@ TEST_CASE("docs: numbers that the pages name are those that come out", "[cli][do
     const ScratchFolder steps;
     const Ran own_steps = run_page(steps.path(), "own_steps.md");
     for (const char* const printed :
-         {"batch 8 x 16 = 128", "  31.38 GB a GPU: 0.7097 weights",
+         {"batch 8 x 16 = 128", "  32.21 GB a GPU: 0.7097 weights",
           "  compute time: kernel by kernel", "  709.7 MB of gradients in 21 buckets",
           "  network: nccl", "  compute (mean worker)         188.370 ms",
           "  exposed communication           3.", "fitted to all_reduce.log (2 x 1 GPUs, 3 rows",

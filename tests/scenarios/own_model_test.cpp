@@ -88,6 +88,18 @@ TEST_CASE("own model: products of eight bits may have another share", "[scenario
           job(R"({"product_share": 0.5})").job.compute);
 }
 
+TEST_CASE("own model: whose cross entropy it is, memory says", "[scenario][own_model]") {
+    const auto kept = [](const char* loss) {
+        return job_with(fmt::format(R"({}, "precision": "bf16"{})", gpt2_by_sizes, loss))
+            .memory.need.kept;
+    };
+    const Bytes one = bytes(2 * 1024 * 50257);  // a byte a logit
+    CHECK(kept(R"(, "loss": "megatron")") == kept(""));
+    CHECK(kept(R"(, "loss": "pytorch")") - kept("") == 6 * one);
+    CHECK_THROWS_WITH(job_with(R"("model": "resnet50", "loss": "pytorch")"),
+                      Catch::Contains("at /job/loss: resnet50 has no logits"));
+}
+
 TEST_CASE("own model: LeNet-5 layer by layer is LeNet-5 by its name", "[scenario][own_model]") {
     const auto own = job_with(R"("model": {"kind": "layers", "name": "mine", "input": [1, 28, 28],
         "layers": [{"kind": "convolution", "channels": 20, "window": 5, "bias": true},

@@ -103,6 +103,8 @@ public:
     void keep_block() {
         const BlockKept kept = block_kept(shape_);
         profile_.values_kept += kept.whole_values + kept.values;
+        profile_.inputs_kept += kept.whole_inputs + kept.inputs;
+        profile_.twice_kept += kept.twice;
         profile_.bytes_kept += kept.whole_bytes + kept.bytes;
     }
 
@@ -117,6 +119,7 @@ public:
         moves(width() + values);
         profile_.values_kept += 2 * width();
         profile_.bytes_kept += 4 * values;
+        profile_.logits = values;
     }
 
     std::int64_t width() const { return shape_.sequence_length * shape_.hidden; }
@@ -134,11 +137,21 @@ private:
 BlockKept block_kept(const TransformerShape& shape, bool scores) {
     const std::int64_t sequence = shape.sequence_length;
     const std::int64_t width = sequence * shape.hidden;
-    BlockKept kept{4 * width, 2 * width, 0, 0};
+    const std::int64_t given = sequence * shape.queries();
+    const std::int64_t inner = sequence * shape.inner() * shape.experts_per_token;
+    BlockKept kept;
+    kept.whole_values = 4 * width;
+    kept.whole_inputs = 2 * width;
+    kept.whole_bytes = 2 * width;
     // Queries and what the heads give; keys and values; before and after the inner function.
-    kept.values = 2 * sequence * shape.queries() + 2 * sequence * shape.kv() * shape.head() +
-                  (shape.gated ? 3 : 2) * sequence * shape.inner() * shape.experts_per_token;
-    if (shape.experts > 1) kept.whole_values += shape.experts_per_token * width;
+    kept.values =
+        2 * given + 2 * sequence * shape.kv() * shape.head() + (shape.gated ? 3 : 2) * inner;
+    kept.inputs = inner;
+    (shape.flash ? kept.twice : kept.inputs) += given;
+    if (shape.experts > 1) {  // the router's input stays as it is
+        kept.whole_values += shape.experts_per_token * width;
+        kept.whole_inputs += (shape.experts_per_token - 1) * width;
+    }
     const std::int64_t pairs = shape.heads * sequence * sequence;
     if (shape.flash) {
         kept.bytes = 4 * shape.heads * sequence;

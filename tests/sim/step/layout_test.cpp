@@ -449,7 +449,7 @@ TEST_CASE("layout: what is kept is Korthikanti's s b h (10 + 24/t + 5 a s/(h t))
         const sim::LayoutMemory memory =
             sim::layout_memory(model, test::request_of({1, 1, t}, 3), rule);
         const std::int64_t block = width * 10 + (width * 24 + 5 * 32 * 1024 * 1024) / t;
-        const std::int64_t logits = 4 * 1024 * (51200 / t) + 4 * width;
+        const std::int64_t logits = 6 * 1024 * (51200 / t) + 4 * width;
         CHECK(memory.need.kept == bytes(3 * (72 * block + logits)));
     }
     // One rank of one: as the model's own profile counts it.
