@@ -52,7 +52,8 @@ double collnet_us(const NcclPlace& place, const Rates& rates, double kilobytes) 
 double filled(const NcclPlace& place, Bytes bytes, const std::array<double, 2>& lacks) {
     constexpr double full = 1 << 30;
     constexpr double least = 0.3;  // smaller buffers go by other ways
-    const double halvings = exact::log(full / static_cast<double>(bytes.raw())) / exact::log(2);
+    const auto size = static_cast<double>(std::max<std::int64_t>(1, bytes.raw()));
+    const double halvings = exact::log(full / size) / exact::log(2);
     const double each = lacks[place.generation >= NcclGeneration::blackwell ? 1 : 0];
     return std::clamp(1 - each * halvings, least, 1.0);
 }

@@ -168,6 +168,23 @@ TEST_CASE("nccl times: sums in switches lack the same for each halving of a buff
     CHECK(moving(64) == Approx(moving(1024) / 16 / 0.82));
 }
 
+TEST_CASE("nccl times: nothing to sum takes the start alone", "[nccl_times]") {
+    constexpr auto reduce = sim::NcclCollective::all_reduce;
+    for (const char* machine : {"dgx_a100", "dgx_h100", "dgx_b200"}) {
+        for (const std::int32_t machines : {1, 2}) {
+            const sim::NcclPlace place = place_on(machine, machines, 8);
+            for (const auto algorithm : {sim::NcclAlgorithm::ring, sim::NcclAlgorithm::tree,
+                                         sim::NcclAlgorithm::nvls, sim::NcclAlgorithm::nvls_tree}) {
+                if (machines == 1 && algorithm == sim::NcclAlgorithm::nvls_tree) continue;
+                const sim::NcclChoice choice{algorithm, sim::NcclProtocol::simple};
+                CAPTURE(machine, machines, to_string(choice));
+                CHECK(sim::nccl_seconds(place, choice, Bytes{}) ==
+                      Approx(sim::nccl_start_seconds(place, choice, Bytes{}, reduce, {})));
+            }
+        }
+    }
+}
+
 TEST_CASE("nccl times: a tree crosses a machine's NICs once with two machines, twice with many",
           "[nccl_times]") {
     constexpr sim::NcclChoice tree{sim::NcclAlgorithm::nvls_tree, sim::NcclProtocol::simple};
