@@ -9,15 +9,18 @@
 // [all] [--csv FILE] (all: every row, too)
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/published_rows.hpp"
 #include "sim/cluster/astra_network.hpp"
 #include "sim/step/placed_collective.hpp"
 #include "tests/support/nccl_tables.hpp"
+#include "tests/support/published_table.hpp"
 
 namespace {
 
@@ -75,6 +78,56 @@ void add_rows(published::Tables& tables, const NcclTable& table, bool each) {
     tables.add(table.name, table.name, rows, each, "NCCL's own prices");
 }
 
+// Of the tables of 2026-11-28, of which half was kept aside while numbers were chosen; and of all
+// that were not fitted, by machines.
+void print_halves(const std::vector<NcclTable>& all) {
+    std::map<std::string, Means> groups;
+    const auto later = test::later_nccl_tables();
+    const auto is_later = [&](const NcclTable& table) {
+        return std::ranges::find(later, table.name, &NcclTable::name) != later.end();
+    };
+    for (const NcclTable& table : all) {
+        const NcclErrors errors = test::errors_of(table, from);
+        if (errors.rows == 0 || table.fitted) continue;
+        const char* where = table.machines == 1 ? "one machine" : "several machines";
+        groups[fmt::format("predicted, {}", where)].add(errors);
+        if (!is_later(table)) continue;
+        groups[fmt::format("{}, {}", table.kept_aside ? "kept aside" : "looked at", where)].add(
+            errors);
+    }
+    fmt::print("\nwhat was not fitted; of it the tables of 2026-11-28\n");
+    for (const auto& [what, means] : groups) means.print(what);
+}
+
+// All-reduces of one machine whose logs say how many processes launched them.
+constexpr std::string_view one_process[] = {
+    "8 A100 80 GB",        "8 A100, one process", "8 A100, one process, another",
+    "4 A100, one process", "8 H100, one process", "2 H100, one process",
+    "12 V100 of a DGX-2",
+};
+constexpr std::string_view process_each[] = {
+    "8 A100, ND96asr_v4", "8 A100, a process each",  "2 A100 with bridges",
+    "8 H100, LLMB",       "8 H100, p5 by AWS Batch", "4 A100, Polaris, NCCL 2.28",
+};
+
+void print_launches(const std::vector<NcclTable>& all) {
+    fmt::print("\nlaunches: one process for all GPUs of a machine, and one for each\n");
+    for (const double launch_us : {3.0, 5.0, 15.0, 30.0, 35.0}) {
+        Means means[2];
+        sim::NcclNumbers numbers;
+        numbers.launch_us = launch_us;
+        for (const NcclTable& table : all) {
+            const auto in = [&](auto& names) {
+                return std::ranges::find(names, table.name) != std::end(names);
+            };
+            if (in(one_process)) means[0].add(test::errors_of(table, from, numbers));
+            if (in(process_each)) means[1].add(test::errors_of(table, from, numbers));
+        }
+        means[0].print(fmt::format("{:>2} us: one", launch_us));
+        means[1].print(fmt::format("{:>2} us: one each", launch_us));
+    }
+}
+
 // What the mean over fitted tables, and over predicted ones, would be.
 void print_alternatives(const std::vector<NcclTable>& all) {
     fmt::print(
@@ -84,7 +137,9 @@ void print_alternatives(const std::vector<NcclTable>& all) {
             for (const double lacks : {0.0, 0.5, 1.0, 1.5}) {
                 Means means[2];
                 const sim::NcclNumbers usual;
-                sim::NcclNumbers other{launch, ll128, usual.nvls_lacks, usual.nvls_tree_lacks};
+                sim::NcclNumbers other = usual;
+                other.launch_us = launch;
+                other.ll128_inside = ll128;
                 for (double& one : other.nvls_lacks) one *= lacks;
                 for (double& one : other.nvls_tree_lacks) one *= lacks;
                 for (const NcclTable& table : all) {
@@ -161,6 +216,8 @@ int main(int argc, char** argv) {
     }
     fmt::print("\nmeans of tables\n");
     for (const auto& [what, means] : groups) means.print(what);
+    print_halves(all);
+    print_launches(all);
     compare_astra(all);
     print_alternatives(all);
     if (options.all || options.csv) {

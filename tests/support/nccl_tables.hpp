@@ -27,6 +27,7 @@ struct NcclTable {
     bool fitted = false;
     std::string source;
     std::vector<Row> rows;
+    bool kept_aside = false;  // looked at only after the numbers had been chosen
 };
 
 // Of the data sets in a folder (vtrain_nccl, nccl_bench), as far as they are there, sizes that are

@@ -1,24 +1,10 @@
 // published_nccl_tables.cpp — nccl-tests' tables that others published where no data set has them.
-#include "tests/support/nccl_tables.hpp"
+#include "tests/support/published_table.hpp"
 
 namespace ukemi::test {
 namespace {
 
 using sim::NcclCollective;
-
-// Microseconds out of place, from a size on, each next one of so many times the size.
-struct Published {
-    std::string_view name;
-    std::string_view machine;
-    std::int32_t machines = 1;
-    std::int32_t per_machine = 8;
-    std::int64_t first_mib = 1;
-    std::vector<double> us;
-    std::string_view source;
-    bool fitted = false;
-    NcclCollective collective = NcclCollective::all_reduce;
-    std::int64_t step = 2;
-};
 
 // A time that the same log has in place stands where a row was disturbed: 2 x 8 H200 by RoCE at 16
 // MiB, 4 x 8 H100, another, to 4, at 16 and 64 MiB.
@@ -191,7 +177,7 @@ const std::vector<Published> published = {
      {19.69, 22.35, 29.96, 44.92, 49.04, 76.98, 139.13, 207.5, 393.96, 762.42, 1486.06, 2911.01,
       5723.35, 11322.8, 22357},
      "a public summary of tests of B200 at Vultr",
-     false,
+     true,
      NcclCollective::all_gather,
      2},
     {"8 B200, Vultr, reduce_scatter",
@@ -202,7 +188,7 @@ const std::vector<Published> published = {
      {19.7, 23.9, 34.26, 58.36, 52.3, 80.28, 138.64, 206.09, 388.79, 753.29, 1451.69, 2808.62,
       5552.57, 10912.1, 21629.9},
      "a public summary of tests of B200 at Vultr",
-     false,
+     true,
      NcclCollective::reduce_scatter,
      2},
     {"8 A100 80 GB",
@@ -296,7 +282,7 @@ const std::vector<Published> published = {
      {79.74, 78.41, 83.21, 94.35, 122.9, 184.2, 294.7, 495.4, 877.5, 1589.8, 3105.7, 6161.7, 12305,
       24489},
      "GoogleCloudPlatform/cluster-toolkit, dws-flex-start",
-     false,
+     true,
      NcclCollective::all_gather,
      2},
     {"2 x 2 H100",
@@ -496,31 +482,34 @@ const std::vector<Published> published = {
      {291.13, 309.86, 314.13, 340.95, 394.98, 503.72, 654.11, 976.1, 1555.75, 2592.03, 7487.21,
       7758.06, 13341.2, 25812.5, 50409.2, 99744.6},
      "oracle-quickstart/oci-hpc-oke, NCCL 2.29.2",
-     false,
+     true,
      NcclCollective::all_reduce,
      2},
 };
 
 }  // namespace
 
+NcclTable table_of(const Published& published) {
+    NcclTable table;
+    table.name = published.name;
+    table.machine = published.machine;
+    table.machines = published.machines;
+    table.per_machine = published.per_machine;
+    table.collective = published.collective;
+    table.fitted = published.fitted;
+    table.source = published.source;
+    std::int64_t mib = published.first_mib;
+    for (const double us : published.us) {
+        table.rows.push_back({mebibytes(mib), us / 1e6});
+        mib *= published.step;
+    }
+    return table;
+}
+
 std::vector<NcclTable> published_nccl_tables() {
     std::vector<NcclTable> all;
-    for (const Published& one : published) {
-        NcclTable table;
-        table.name = one.name;
-        table.machine = one.machine;
-        table.machines = one.machines;
-        table.per_machine = one.per_machine;
-        table.collective = one.collective;
-        table.fitted = one.fitted;
-        table.source = one.source;
-        std::int64_t mib = one.first_mib;
-        for (const double us : one.us) {
-            table.rows.push_back({mebibytes(mib), us / 1e6});
-            mib *= one.step;
-        }
-        all.push_back(std::move(table));
-    }
+    for (const Published& one : published) all.push_back(table_of(one));
+    for (NcclTable& table : later_nccl_tables()) all.push_back(std::move(table));
     return all;
 }
 

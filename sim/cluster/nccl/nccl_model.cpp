@@ -196,8 +196,7 @@ double nvls_efficiency(NcclGeneration generation) {
 // 72 GB200 reach 839 GB/s of bus bandwidth where eight B200 reach what NCCL expects
 // (coreweave/nccl-tests#43); from which number on is not published.
 double nvls_reach(const NcclPlace& place) {
-    constexpr std::int32_t of_a_board = 8;
-    return place.per_machine > of_a_board ? 0.59 : nvls_efficiency(place.generation);
+    return place.per_machine > nccl_board ? 0.59 : nvls_efficiency(place.generation);
 }
 
 double nccl_own_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,

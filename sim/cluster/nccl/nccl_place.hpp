@@ -16,6 +16,8 @@ namespace ukemi::sim {
 // What NCCL's search takes a NIC for, of its line rate (src/graph/topo.h).
 inline constexpr double nccl_network_share = 12 / 12.5;
 
+inline constexpr std::int32_t nccl_board = 8;  // GPUs
+
 enum class NcclGeneration : std::uint8_t { pascal, volta, ampere, hopper, blackwell };
 
 // Of the piece of a message that comes farthest.
@@ -30,6 +32,7 @@ struct NcclPlace {
     std::int32_t machines = 1;
     std::int32_t per_machine = 1;  // on the one with most
     std::int32_t fewer = 0;        // ranks that the others lack
+    std::int32_t domain = 1;       // GPUs that a machine has, in use or not
     NcclGeneration generation = NcclGeneration::volta;
     // Line rates and what large messages reach of them (link_reach.hpp, or what a scenario says).
     BytesPerSecond inside = BytesPerSecond::max();   // all rings together; max() for one GPU
@@ -55,6 +58,10 @@ struct NcclPlace {
     std::string reach;       // in words, with sources
 
     std::int32_t priced_channels() const { return twice ? 2 * channels : channels; }
+    // Blackwell GPUs of one board, not of a rack, where hops go through trays of switches.
+    bool blackwell_board() const {
+        return generation == NcclGeneration::blackwell && domain <= nccl_board;
+    }
     std::int32_t ranks() const { return machines * per_machine - fewer; }
 };
 

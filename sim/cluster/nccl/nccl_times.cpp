@@ -19,7 +19,18 @@ double ring_us(const NcclPlace& place, NcclChoice choice, const Rates& rates, do
     const double ranks = place.ranks();
     double rate = std::min(rates.inside, rates.between);
     if (choice.protocol == NcclProtocol::ll128) {
-        rate = std::min(rates.inside * numbers.ll128_inside, rates.between);
+        const double share =
+            place.machines == 1 && place.blackwell_board() ? 1 : numbers.ll128_inside;
+        rate = std::min(rates.inside * share, rates.between);
+    }
+    if (choice.protocol == NcclProtocol::simple && place.machines == 1 &&
+        place.generation == NcclGeneration::blackwell) {
+        rate *= numbers.blackwell_ring;
+    }
+    if (choice.protocol == NcclProtocol::simple && place.machines > 1) {
+        double even = rate / std::max(rates.inside, rates.between);
+        for (int square = 0; square < numbers.ring_squares; ++square) even *= even;
+        rate *= 1 - numbers.ring_lacks * even;
     }
     const double passes = collective == NcclCollective::all_reduce ? 2 : 1;
     double us = kilobytes * passes * (ranks - 1) / ranks / nccl_protocol_rate(place, choice, rate);
@@ -93,11 +104,23 @@ double distance_us(const NcclDistance& distance, NcclAlgorithm algorithm,
     return 0;
 }
 
+double launch_us(const NcclPlace& place, NcclChoice choice, NcclCollective collective,
+                 const NcclNumbers& numbers) {
+    const bool ring = choice.algorithm == NcclAlgorithm::ring;
+    if (ring && place.machines == 1 && place.blackwell_board()) return numbers.board_ring_us;
+    const bool sums_inside =
+        choice.algorithm == NcclAlgorithm::nvls || choice.algorithm == NcclAlgorithm::nvls_tree;
+    if (!sums_inside || collective != NcclCollective::all_reduce) return numbers.launch_us;
+    const double boards = static_cast<double>(place.per_machine) / nccl_board;
+    return numbers.launch_us + numbers.nvls_gpus_us * std::max(0.0, boards - 1);
+}
+
 }  // namespace
 
 double nccl_start_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
                           NcclCollective collective, const NcclNumbers& numbers) {
-    const double us = numbers.launch_us + nccl_latency_us(place, choice, bytes, collective) +
+    const double us = launch_us(place, choice, collective, numbers) +
+                      nccl_latency_us(place, choice, bytes, collective) +
                       distance_us(place.distance, choice.algorithm, collective);
     return us / 1e6;
 }

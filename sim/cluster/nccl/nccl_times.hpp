@@ -6,7 +6,10 @@
 // (n + 1)/n S each way. Trees between machines: the busiest machine sends nccl_tree_crossings() S.
 //
 // Sums in switches reach their rate with 1 GiB; with each halving of a buffer they lack the same
-// share more of it, which NCCL's own prices of trees (0.5 for 256 KiB, jumping) have not.
+// share more of it, which NCCL's own prices of trees (0.5 for 256 KiB, jumping) have not. NCCL's 25
+// us before them are those of eight GPUs: each is where one part of the buffer is summed.
+//
+// A ring between machines whose NVLinks are no faster than their NICs reaches less than either.
 //
 // The numbers are fitted, all of them round; bench_published_collectives prints what others give.
 // What is fitted to and what is predicted stands in bench/README.md.
@@ -20,8 +23,17 @@
 namespace ukemi::sim {
 
 struct NcclNumbers {
-    double launch_us = 15;      // before the first byte: the kernel's launch
-    double ll128_inside = 0.8;  // of what NCCL takes LL128 for inside a machine
+    // Before the first byte: the kernel's launch; rings of a board of Blackwell's begin sooner. In
+    // between what a process for each GPU takes (3 to 5 us) and one for all of them (25 to 40).
+    double launch_us = 15;
+    double board_ring_us = 6;
+    double ll128_inside = 0.8;  // of what NCCL takes LL128 for inside a machine; such a board: all
+    double blackwell_ring = 0.93;  // of its links' share, large messages round Blackwell's rings
+    double nvls_gpus_us = 25;      // for each eight GPUs of a machine that are more than eight
+    // What a ring between machines lacks where NVLinks and NICs are equally fast; and how often the
+    // ratio of the slower to the faster ones is squared, by which it falls.
+    double ring_lacks = 0.14;
+    int ring_squares = 3;
     // What sums in switches lack of their rate for each halving below 1 GiB, on Hopper and from
     // Blackwell on: in one machine, in several.
     std::array<double, 2> nvls_lacks{0.045, 0.08};

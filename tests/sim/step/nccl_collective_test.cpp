@@ -235,8 +235,10 @@ TEST_CASE("nccl collective: two on links that one fills move bytes twice as long
         const double end_s = to_seconds(last->at.since_start());
         CHECK(end_s > (start_s + moving_s) * (1 - 1e-4));
         CHECK(end_s < (start_s + 2 * moving_s) * (1 + 1e-4));
+        // All but a few hundredths, which a ring whose NVLinks are hardly faster than its NICs
+        // lacks.
         const bool fills = choice.protocol == sim::NcclProtocol::simple;
-        if (fills) CHECK(end_s == Approx(start_s + 2 * moving_s).epsilon(1e-4));
+        if (fills) CHECK(end_s == Approx(start_s + 2 * moving_s).epsilon(0.03));
     }
 }
 
