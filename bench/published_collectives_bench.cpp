@@ -20,7 +20,6 @@
 #include "sim/cluster/astra_network.hpp"
 #include "sim/step/placed_collective.hpp"
 #include "tests/support/nccl_tables.hpp"
-#include "tests/support/published_table.hpp"
 
 namespace {
 
@@ -78,24 +77,17 @@ void add_rows(published::Tables& tables, const NcclTable& table, bool each) {
     tables.add(table.name, table.name, rows, each, "NCCL's own prices");
 }
 
-// Of the tables of 2026-11-28, of which half was kept aside while numbers were chosen; and of all
-// that were not fitted, by machines.
-void print_halves(const std::vector<NcclTable>& all) {
+// Of all that were not fitted, and of those that were kept aside while numbers were chosen.
+void print_kept_aside(const std::vector<NcclTable>& all) {
     std::map<std::string, Means> groups;
-    const auto later = test::later_nccl_tables();
-    const auto is_later = [&](const NcclTable& table) {
-        return std::ranges::find(later, table.name, &NcclTable::name) != later.end();
-    };
     for (const NcclTable& table : all) {
         const NcclErrors errors = test::errors_of(table, from);
         if (errors.rows == 0 || table.fitted) continue;
         const char* where = table.machines == 1 ? "one machine" : "several machines";
         groups[fmt::format("predicted, {}", where)].add(errors);
-        if (!is_later(table)) continue;
-        groups[fmt::format("{}, {}", table.kept_aside ? "kept aside" : "looked at", where)].add(
-            errors);
+        if (table.kept_aside) groups[fmt::format("kept aside, {}", where)].add(errors);
     }
-    fmt::print("\nwhat was not fitted; of it the tables of 2026-11-28\n");
+    fmt::print("\nwhat was not fitted; of it what was kept aside\n");
     for (const auto& [what, means] : groups) means.print(what);
 }
 
@@ -216,7 +208,7 @@ int main(int argc, char** argv) {
     }
     fmt::print("\nmeans of tables\n");
     for (const auto& [what, means] : groups) means.print(what);
-    print_halves(all);
+    print_kept_aside(all);
     print_launches(all);
     compare_astra(all);
     print_alternatives(all);

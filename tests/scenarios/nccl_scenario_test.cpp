@@ -48,6 +48,18 @@ TEST_CASE("nccl scenario: a step waits for what NCCL takes", "[scenario]") {
     CHECK(step_s(slower) == Approx(step + 1e-3).epsilon(1e-6));
 }
 
+TEST_CASE("nccl scenario: the step of all_reduce_h100 is one message", "[scenario]") {
+    const scenarios::StepScenario scenario =
+        scenarios::read_step_scenario(scenario_folder / "steps/all_reduce_h100.json");
+    const sim::StepJob& job = scenario.jobs.front().job;
+    sim::Routes routes(scenario.topology);
+    const sim::NcclPlace place = sim::nccl_place(scenario.topology, routes, job.workers, "test");
+    const Bytes size = mebibytes(256);
+    const double alone_s = sim::nccl_seconds(place, sim::nccl_choice(place, size), size);
+    CHECK(alone_s > 1e-3);
+    CHECK(std::abs(step_s(scenario) - alone_s) < 3e-9);  // a nanosecond computes
+}
+
 TEST_CASE("nccl scenario: the slowest machine's NICs carry the rings", "[scenario]") {
     const auto step_of = [](const char* first, const char* second) {
         const std::string zones = fmt::format(

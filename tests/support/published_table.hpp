@@ -24,7 +24,11 @@ struct Published {
 };
 
 NcclTable table_of(const Published& published);
-// Those that came after the model's numbers had been chosen for the first time (2026-11-28).
+// All-reduces, which figures show. A time that the same log has in place stands where a row was
+// disturbed: 2 x 8 H200 by RoCE at 16 MiB, 4 x 8 H100, another, to 4, at 16 and 64 MiB.
+std::vector<NcclTable> figure_nccl_tables();
+// Gathers and scatters that came after the model's numbers had been chosen for the first time
+// (2026-11-28).
 std::vector<NcclTable> later_nccl_tables();
 
 }  // namespace ukemi::test
