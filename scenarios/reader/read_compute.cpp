@@ -134,6 +134,7 @@ ComputeCurves::KernelKeys ComputeCurves::read_kernels(ConfigReader config) {
     if (config.has("product_share")) keys.product_share = config.number("product_share", 0.001, 1);
     if (config.has("eight_bit_share")) {
         keys.eight_bit_share = config.number("eight_bit_share", 0.001, 1);
+        eight_bits_where_ = config.place_of("eight_bit_share");
     }
     if (config.has("memory_share")) keys.memory_share = config.number("memory_share", 0.001, 1);
     if (config.has("launch")) {
@@ -163,6 +164,9 @@ std::optional<sim::KernelClock> ComputeCurves::kernels(const sim::GpuProfile& gp
         given = fmt::format("products at {} of the peak", rates.product_share);
     }
     if (kernels_->eight_bit_share > 0) {
+        if (precision != sim::Precision::fp8) {
+            throw InputError(eight_bits_where_, "", "goes with \"precision\": \"fp8\"");
+        }
         rates.eight_bit_share = kernels_->eight_bit_share;
         given += fmt::format("{}those of eight bits at {}", given.empty() ? "" : ", ",
                              rates.eight_bit_share);

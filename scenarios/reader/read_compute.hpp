@@ -45,7 +45,8 @@ private:
     KernelKeys read_kernels(ConfigReader config);
 
     std::string where_;
-    bool flash_ = false;           // of the model's attention
+    bool flash_ = false;  // of the model's attention
+    std::string eight_bits_where_;
     std::string attention_where_;  // the key
     std::optional<sim::CostCurve> given_;
     std::string given_source_;

@@ -34,7 +34,7 @@ struct PassTime {
     Duration update;  // once a step, after the gradients' sums; zero where it is not told apart
     // Of kernels: StepJob::forward_share, and layers as in sim::ready_shares().
     std::optional<double> forward_share = {};
-    std::optional<double> validation_share = {};  // of it, too
+    std::optional<double> validation_share = {};  // of `passes`: a validation's forward pass
     std::vector<double> layers_ready = {};
     std::optional<sim::LayoutWork> layout = {};
 };

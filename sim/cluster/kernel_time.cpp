@@ -74,6 +74,9 @@ constexpr FlashProgram flash_programs[] = {
     {FlashFamily::blackwell, "cudnn_9_13", {0.52, 0.67, 0.45, 0.535, 2300}},
     {FlashFamily::cdna_3, "", {0.28, 0.37, 0.27, 0.32, 500}},
 };
+static_assert(std::ranges::all_of(flash_programs, [](const FlashProgram& one) {
+    return one.name.empty() || std::ranges::find(flash_names, one.name) != flash_names.end();
+}));
 
 // SMs: data sheets. L2: table 3 of Ultrasonics Sonochemistry 99, 106546 (2023) for V100, A100 and
 // H100; the others' as much faster than their memory as V100's (assumed).
@@ -102,6 +105,8 @@ constexpr double b200_eight = 0.602;
 constexpr double gb200_eight = b200_eight * (3615.6 / 5000) / (3432.5 / 4500);
 constexpr double mi300x_eight = 1273 / 2614.9;
 constexpr std::string_view measured = "achievable products, github stas00/ml-engineering";
+constexpr std::string_view measured_amd =
+    "achievable products, github stas00/ml-engineering, in fp8 AMD's";
 constexpr std::string_view of_a_block = "products of a block, TransformerEngine's gemm_profiling";
 constexpr std::string_view assumed = "assumed: products as on A100";
 constexpr KnownRates known[] = {
@@ -123,7 +128,8 @@ constexpr KnownRates known[] = {
      FlashFamily::blackwell, true},
     {"gb200_186gb", 152, 8000 * l2_to_memory, gb200_share, gb200_eight, of_a_block,
      FlashFamily::blackwell, true},
-    {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, mi300x_eight, measured, FlashFamily::cdna_3},
+    {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, mi300x_eight, measured_amd,
+     FlashFamily::cdna_3},
 };
 
 // Of the memory's rate: assumed, as in known_curves.cpp. PyTorch in eager mode: 2.45 ms of one

@@ -13,9 +13,8 @@ namespace ukemi::sim {
 namespace {
 
 Bytes kept_by_sample(const ModelProfile& model, const MemoryRule& rule) {
-    const Bytes logits = (rule.bytes_a_logit - 4) * bytes(model.logits);  // 4 are in bytes_kept
     return rule.learners * (rule.kept(model.values_kept, model.inputs_kept, model.twice_kept) +
-                            bytes(model.bytes_kept) + logits);
+                            bytes(model.bytes_kept) + rule.bytes_a_logit * bytes(model.logits));
 }
 
 }  // namespace

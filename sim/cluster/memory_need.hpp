@@ -2,8 +2,9 @@
 //
 // Counted: a parameter's weight, gradient and optimiser state; what the forward pass keeps for the
 // backward pass, a sample; what the exchange keeps of each parameter; a reserve for the driver, the
-// libraries' work space and fragments. No recomputation, no offloading. Logits are kept in fp32,
-// and once a step, while the loss is computed, there is more (bytes_a_logit). The reserve is an
+// libraries' work space and fragments. No recomputation, no offloading. Logits are kept in fp32
+// (LossKind::fused: at the step's precision), and while the loss of a micro-batch is computed there
+// is more (bytes_a_logit). The reserve is an
 // assumption (1 GiB); the rest is counted. A GPU's memory has the driver's part in it (gpus.cpp).
 #pragma once
 

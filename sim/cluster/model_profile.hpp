@@ -107,7 +107,7 @@ struct ModelProfile {
     std::int64_t inputs_kept = 0;  // of these, inputs of products with blocks' weights
     std::int64_t twice_kept = 0;   // BlockKept::twice
     std::int64_t logits = 0;       // of one sample, with a cross entropy
-    // Of one sample, whatever the precision: dropout masks, a byte each, and fp32 logits.
+    // Of one sample, whatever the precision: dropout masks, a byte each; logits apart.
     std::int64_t bytes_kept = 0;
     // Of a network of equal blocks: its layers are embeddings, then attention and feed_forward of
     // each block, then the rest.

@@ -1,8 +1,7 @@
 // layout_gathers.cpp — of LayoutPlayer: parameters that its replicas divide among themselves, the
-// words that two stages have, updates; and what computing loses while sending goes on.
+// words that two stages have, and updates.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -172,77 +171,6 @@ void LayoutPlayer::update_arrived(Instant now) {
     sums_.sending += static_cast<std::int64_t>(job().workers.size()) * (now - updated_at_);
     for (const Cell& cell : cells_) note_span(cell, "gather parameters", updated_at_, now);
     end_step(now);
-}
-
-// Something of a sender of this number has begun or ended, or something that this pipeline rank
-// gathers. Where pipelines go both ways, a rank adds up gradients with two senders: its own, and
-// that of the rank that has the same stages.
-void LayoutPlayer::note_sending(std::size_t number, Instant now) {
-    const std::size_t other = passes_.size() - 1 - number;
-    const bool both = spec_.copies() > 1;
-    const auto sends = [&](std::size_t sender) {
-        return std::ranges::any_of(gradients_, [&](const GradientSet& set) {
-            return !set.senders.empty() && set.senders[sender].is_sending();
-        });
-    };
-    const bool gathers = number < gathers_left_.size() && gathers_left_[number] > 0;
-    const bool on = gathers || sends(number) || (both && sends(other));
-    note_sending_of(number, on, now);
-    if (both) note_sending_of(other, on, now);
-}
-
-void LayoutPlayer::note_sending_of(std::size_t stage_rank, bool on, Instant now) {
-    SendingTime& sending = sending_[stage_rank];
-    if (on == sending.on) return;
-    sending.before = sending.total(now);
-    sending.since = now;
-    sending.on = on;
-    if (on) return;
-    for (std::int32_t replica = 0; replica < work_.degrees.data; ++replica) {
-        const std::size_t index = index_of(replica, static_cast<std::int32_t>(stage_rank));
-        const Cell& cell = cells_[index];
-        if (cell.slowed) wait_until(index, std::max(now, slowed_until(cell, now)));
-    }
-}
-
-// The block under way is over by then, if nothing that is sent slows it.
-void LayoutPlayer::compute_until(std::size_t index, Instant end) {
-    cells_[index].planned = end;
-    wait_until(index, end);
-}
-
-void LayoutPlayer::wait_until(std::size_t index, Instant end) {
-    cells_[index].due = end;
-    if (end == Instant::never()) return;  // until what is on the way has arrived
-    host().wake(*this, end, token_of(LayoutToken::computed, index));
-}
-
-// When the block under way will have made up for what its device has lost by now, if as much goes
-// on being sent as now; not after now: it has.
-Instant LayoutPlayer::slowed_until(const Cell& cell, Instant now) const {
-    const SendingTime& sending = sending_[static_cast<std::size_t>(cell.stage_rank)];
-    const double share = work_.slowed_by_sending;
-    const double lost_ns = share * static_cast<double>((sending.total(now) - cell.sent).raw());
-    const Duration lost = std::max(Duration::of(round_nearest(lost_ns)) - cell.spare, Duration{});
-    const Duration rest = lost - (now - cell.planned);
-    if (!sending.on || rest <= Duration{}) return now + rest;
-    constexpr double never_ns = 1e15;
-    const double rest_ns = std::ceil(static_cast<double>(rest.raw()) / (1 - share));
-    return rest_ns < never_ns ? now + Duration::of(round_nearest(rest_ns)) : Instant::never();
-}
-
-// Whether the block under way, which would be over by now, goes on.
-bool LayoutPlayer::is_slowed(std::size_t index, Instant now) {
-    if (work_.slowed_by_sending == 0) return false;
-    Cell& cell = cells_[index];
-    const Instant end = slowed_until(cell, now);
-    cell.slowed = end > now;
-    if (cell.slowed) {
-        wait_until(index, end);
-    } else {
-        sums_.compute += work_.cell() * (now - cell.planned);
-    }
-    return cell.slowed;
 }
 
 }  // namespace ukemi::sim

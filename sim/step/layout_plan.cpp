@@ -105,8 +105,10 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
     const std::int64_t stages = std::int64_t{degrees.pipeline} * request.chunks;
     const StageBlocks blocks = stage_blocks(shape.layers, stages);
     if (blocks.each == 0) {
-        refuse(fmt::format("{} has {} blocks: no multiple of {} stages", model.name, shape.layers,
-                           stages));
+        refuse(
+            fmt::format("{} has {} blocks: neither they nor two more, embedding and loss, give "
+                        "{} stages as many each",
+                        model.name, shape.layers, stages));
     }
     const auto expect_blocks = [&](std::int64_t there, std::int64_t again) {
         if (again <= there) return;

@@ -425,6 +425,7 @@ void LayoutPlayer::ring_arrived(std::size_t index, Instant now) {
 void LayoutPlayer::block_computed(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
     if (now != cell.due || is_slowed(index, now)) return;
+    cell.due = Instant::never();  // it is over once, whatever else wakes it now
     if (cell.pair) return pair_computed(index, now);
     const PipelinePass& pass = pass_of(cell);
     const ModelBlock& block = work_.blocks_of(pass)[cell.block];

@@ -177,7 +177,7 @@ private:
     void gather_arrived(std::int32_t stage_rank, Instant now);
     void next_block(std::size_t index, Instant now);
     void compute(std::size_t index, const PipelinePass& pass, std::size_t block, Instant now);
-    void note_sending(std::size_t number, Instant now);
+    void note_sending(std::size_t stage_rank, Instant now);
     void note_sending_of(std::size_t stage_rank, bool on, Instant now);
     void compute_until(std::size_t index, Instant end);
     void wait_until(std::size_t index, Instant end);

@@ -118,7 +118,6 @@ public:
         const std::int64_t values = shape_.sequence_length * shape_.vocabulary;
         moves(width() + values);
         profile_.values_kept += 2 * width();
-        profile_.bytes_kept += 4 * values;
         profile_.logits = values;
     }
 

@@ -161,6 +161,30 @@ TEST_CASE("divided: computing loses its share of the time in which gathers are o
     }
 }
 
+TEST_CASE("divided: a block is over once, though sending beside it ends as it does", "[divided]") {
+    // Gradients of the first of two blocks are sent while the second computes: at half its pace it
+    // takes as long as they do, to the nanosecond or next to it.
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 2);
+    const auto step_of = [&](Duration last, double slowed) {
+        sim::StepJob job = gathering_job(topology, {}, {}, 1);
+        const auto share = [](Duration time) { return time / whole_seconds(1); };
+        const Bytes sum = bytes(10'000'000);
+        sim::StageWork& stage = job.layout->stages.front();
+        stage.forward = {{share(milliseconds(5))}};
+        stage.backward = {{share(milliseconds(5)), 0.5}, {share(last), 1}};
+        stage.buckets = {{"first", sum, 0.5}, {"second", sum, 1}};
+        job.layout->slowed_by_sending = slowed;
+        return divided_step(topology, job);
+    };
+    const Duration sum = step_of(whole_seconds(1), 0) - milliseconds(1010);
+    CHECK(sum > milliseconds(1));
+    for (const std::int64_t off_ns : {-3, -2, -1, 0, 1, 2, 3}) {
+        CAPTURE(off_ns);
+        const Duration step = step_of(Duration::of(sum.raw() / 2 + off_ns), 0.5);
+        CHECK(std::abs((step - milliseconds(10) - 2 * sum).raw()) <= 8);
+    }
+}
+
 TEST_CASE("divided: no more is lost than if computing waited for all that is sent",
           "[divided][property]") {
     const sim::Topology topology = sim::build_cluster("p3.2xlarge", 3);

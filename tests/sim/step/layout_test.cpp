@@ -562,7 +562,8 @@ TEST_CASE("layout: what cannot be cut is refused", "[layout]") {
     CHECK(refusal("resnet50", {1, 2, 1}) ==
           "here: only transformers are cut or computed again, and resnet50 is none");
     CHECK(refusal("bert_base", {1, 5, 1}) ==
-          "here: bert_base has 12 blocks: no multiple of 5 stages");
+          "here: bert_base has 12 blocks: neither they nor two more, embedding and loss, give 5 "
+          "stages as many each");
     CHECK(refusal("bert_base", {1, 1, 8}) ==
           "here: bert_base has 12 heads of a hidden size of 768: no multiples of tensor 8");
 }
