@@ -102,24 +102,7 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
                         "context {}",
                         model.name, shape.sequence_length, request.context));
     }
-    const std::int64_t stages = std::int64_t{degrees.pipeline} * request.chunks;
-    const StageBlocks blocks = stage_blocks(shape.layers, stages);
-    if (blocks.each == 0) {
-        refuse(
-            fmt::format("{} has {} blocks: neither they nor two more, embedding and loss, give "
-                        "{} stages as many each",
-                        model.name, shape.layers, stages));
-    }
-    const auto expect_blocks = [&](std::int64_t there, std::int64_t again) {
-        if (again <= there) return;
-        refuse(fmt::format("a stage has {} blocks of {}: {} of them cannot be computed again",
-                           there, model.name, again));
-    };
-    expect_blocks(blocks.each, request.recompute_blocks);
-    for (std::size_t stage = 0; stage < request.recompute_by_stage.size(); ++stage) {
-        expect_blocks(blocks.of(static_cast<std::int64_t>(stage), stages),
-                      request.recompute_by_stage[stage]);
-    }
+    check_stages(model, request, where);
 }
 
 class StageMaker {

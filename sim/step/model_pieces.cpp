@@ -1,12 +1,15 @@
 // model_pieces.cpp — reads layers by their names and numbers, and divides their tensors.
 #include "sim/step/model_pieces.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <span>
 #include <system_error>
 
+#include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
 namespace ukemi::sim {
@@ -62,6 +65,30 @@ StageBlocks stage_blocks(std::int64_t blocks, std::int64_t stages) {
     if (blocks % stages == 0) return {blocks / stages};
     const bool ends_count = (blocks + 2) % stages == 0 && blocks + 2 > stages;
     return ends_count ? StageBlocks{(blocks + 2) / stages, true} : StageBlocks{};
+}
+
+void check_stages(const ModelProfile& model, const LayoutRequest& request, std::string_view where) {
+    const std::int64_t stages = std::int64_t{request.degrees.pipeline} * request.chunks;
+    const std::int64_t layers = model.transformer->layers;
+    const StageBlocks blocks = stage_blocks(layers, stages);
+    if (blocks.each == 0) {
+        throw InputError(where, "",
+                         fmt::format("{} has {} blocks: neither they nor two more, embedding and "
+                                     "loss, give {} stages as many each",
+                                     model.name, layers, stages));
+    }
+    const auto expect_blocks = [&](std::int64_t there, std::int64_t again) {
+        if (again <= there) return;
+        throw InputError(where, "",
+                         fmt::format("a stage has {} blocks of {}: {} of them cannot be computed "
+                                     "again",
+                                     there, model.name, again));
+    };
+    expect_blocks(blocks.each, request.recompute_blocks);
+    for (std::size_t stage = 0; stage < request.recompute_by_stage.size(); ++stage) {
+        expect_blocks(blocks.of(static_cast<std::int64_t>(stage), stages),
+                      request.recompute_by_stage[stage]);
+    }
 }
 
 std::vector<LayerRange> stage_ranges(const ModelProfile& model, std::int32_t stages) {

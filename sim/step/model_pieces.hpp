@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sim/cluster/model_profile.hpp"
@@ -35,6 +36,9 @@ struct StageBlocks {
     }
 };
 StageBlocks stage_blocks(std::int64_t blocks, std::int64_t stages);
+// InputError(WHERE …) if a transformer's stages cannot have as many each, or would compute more of
+// them again than they have.
+void check_stages(const ModelProfile& model, const LayoutRequest& request, std::string_view where);
 
 // Along the model, so cut; one that is no transformer has one stage.
 std::vector<LayerRange> stage_ranges(const ModelProfile& model, std::int32_t stages);

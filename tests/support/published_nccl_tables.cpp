@@ -99,19 +99,19 @@ const std::vector<Published> published = {
 
 }  // namespace
 
-NcclTable table_of(const Published& published) {
+NcclTable table_of(const Published& typed) {
     NcclTable table;
-    table.name = published.name;
-    table.machine = published.machine;
-    table.machines = published.machines;
-    table.per_machine = published.per_machine;
-    table.collective = published.collective;
-    table.fitted = published.fitted;
-    table.source = published.source;
-    std::int64_t mib = published.first_mib;
-    for (const double us : published.us) {
+    table.name = typed.name;
+    table.machine = typed.machine;
+    table.machines = typed.machines;
+    table.per_machine = typed.per_machine;
+    table.collective = typed.collective;
+    table.fitted = typed.fitted;
+    table.source = typed.source;
+    std::int64_t mib = typed.first_mib;
+    for (const double us : typed.us) {
         table.rows.push_back({mebibytes(mib), us / 1e6});
-        mib *= published.step;
+        mib *= typed.step;
     }
     return table;
 }

@@ -23,7 +23,7 @@ struct Published {
     std::int64_t step = 2;
 };
 
-NcclTable table_of(const Published& published);
+NcclTable table_of(const Published& typed);
 // All-reduces, which figures show. A time that the same log has in place stands where a row was
 // disturbed: 2 x 8 H200 by RoCE at 16 MiB, 4 x 8 H100, another, to 4, at 16 and 64 MiB.
 std::vector<NcclTable> figure_nccl_tables();
