@@ -4,8 +4,8 @@
 // backward pass, a sample; what the exchange keeps of each parameter; a reserve for the driver, the
 // libraries' work space and fragments. No recomputation, no offloading. Logits are kept in fp32
 // (LossKind::fused: at the step's precision), and while the loss of a micro-batch is computed there
-// is more (bytes_a_logit). The reserve is an
-// assumption (1 GiB); the rest is counted. A GPU's memory has the driver's part in it (gpus.cpp).
+// is more (bytes_a_logit). The reserve is an assumption (1 GiB); the rest is counted. A GPU's
+// memory has the driver's part in it (gpus.cpp).
 #pragma once
 
 #include <array>

@@ -1,17 +1,16 @@
 // layout_plan.hpp — cuts a model into what each worker of a layout computes, sends and holds.
 //
-// Transformers only may be cut, as Megatron-LM cuts them (Shoeybi et al. 2019, section 3;
-// Narayanan et al., SC 2021): blocks go in equal numbers to the stages (stage_blocks() has the
-// exception), embeddings to the first and
-// the logits to the last, whose workers have the words' embedding for them as well, if it is tied.
-// In a tensor group of t, matrices, the vocabulary and the biases of what is split by columns are
-// divided by t, norms and the other biases replicated; activations of a micro-batch are summed
-// twice a block in the forward pass and twice in the backward one, and twice more where the forward
-// pass is computed again. Without times of kernels (layer_times.hpp), arithmetic is divided by t:
-// what smaller matrices lose is not seen. Gradients of an embedding that the first and the last
-// stage have are added up between them after those of replicas (Megatron Core's
-// finalize_model_grads.py). Not counted: the all-reduces of the embedding's output and of the loss;
-// and where parameters are divided, that the logits gather the embedding again.
+// Transformers only may be cut, as Megatron-LM cuts them (Shoeybi et al. 2019, section 3; Narayanan
+// et al., SC 2021): blocks go in equal numbers to the stages (stage_blocks() has the exception),
+// embeddings to the first and the logits to the last, whose workers have the words' embedding for
+// them as well, if it is tied. In a tensor group of t, matrices, the vocabulary and the biases of
+// what is split by columns are divided by t, norms and the other biases replicated; activations of
+// a micro-batch are summed twice a block in the forward pass and twice in the backward one, and
+// twice more where the forward pass is computed again. Without times of kernels (layer_times.hpp),
+// arithmetic is divided by t: what smaller matrices lose is not seen. Gradients of an embedding
+// that the first and the last stage have are added up between them after those of replicas
+// (Megatron Core's finalize_model_grads.py). Not counted: the all-reduces of the embedding's output
+// and of the loss; and where parameters are divided, that the logits gather the embedding again.
 //
 // Ranks of a context group have their part of every sample's tokens, so parts of as many tokens in
 // all layers; keys and values go round in a ring while attention computes, backward with their
@@ -143,14 +142,14 @@ struct LayerTimes {
 LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
                        std::string_view where, const LayerTimes* times = nullptr);
 
-// Of the pipeline rank that needs most. Kept a block, sample and worker, at two bytes a value:
-// s h (10 + 24/t + 5 a s/(h t)) bytes (Korthikanti et al. 2022, eq. 2; BlockKept), without the last
+// Of the pipeline rank that needs most. Kept a block, sample and worker, at two bytes a value: s h
+// (10 + 24/t + 5 a s/(h t)) bytes (Korthikanti et al. 2022, eq. 2; BlockKept), without the last
 // term where scores are computed again, the first over t, too, with sequence parallelism; 2 s h
 // with recompute, and the whole of one block once; in fp8 less (BlockKept), and while the loss is
-// computed MemoryRule::bytes_a_logit. As many micro-batches as the schedule keeps. Of
-// what replicas divide, the n-th part; of divided gradients also those of the largest unit, of
-// divided parameters as many whole units as may be gathered at once. What one rank holds alone is
-// in no unit: it is there once.
+// computed MemoryRule::bytes_a_logit. As many micro-batches as the schedule keeps. Of what replicas
+// divide, the n-th part; of divided gradients also those of the largest unit, of divided parameters
+// as many whole units as may be gathered at once. What one rank holds alone is in no unit: it is
+// there once.
 struct LayoutMemory {
     std::int32_t stage_rank = 0;
     std::int64_t micro_batches_kept = 1;

@@ -4,7 +4,7 @@
 
 #include "base/read_file.hpp"
 #include "sim/cluster/fabric.hpp"
-#include "tests/support/published_table.hpp"
+#include "tests/support/nccl_tables.hpp"
 
 namespace ukemi::test {
 namespace {

@@ -34,8 +34,11 @@ struct NcclTable {
 // powers of two. Runs that bypass the network's own way (sockets on Slingshot, plugins left out)
 // are none of ours.
 std::vector<NcclTable> recorded_nccl_tables(const std::filesystem::path& data);
-// Those that were published where no data set has them.
+// Those that were published where no data set has them; of these the all-reduces, which figures
+// show. A time that the same log has in place stands where a row was disturbed: 2 x 8 H200 by RoCE
+// at 16 MiB, 4 x 8 H100, another, to 4, at 16 and 64 MiB.
 std::vector<NcclTable> published_nccl_tables();
+std::vector<NcclTable> figure_nccl_tables();
 
 // Mean errors of one table from a size on.
 struct NcclErrors {
