@@ -18,19 +18,7 @@ std::uint32_t DueFlows::new_bucket(Tick at) {
     return index;
 }
 
-void DueFlows::insert(Slot slot, Tick at) {
-    if (slot >= nodes_.size()) nodes_.resize(std::max<std::size_t>(slot + std::size_t{1}, 64));
-    INVARIANT(nodes_[slot].bucket == none);
-    const std::uint32_t index = bucket_at(at);
-    Bucket& bucket = buckets_[index];
-    nodes_[slot] = {bucket.last, none, index};
-    (bucket.last == none ? bucket.first : nodes_[bucket.last].after) = slot;
-    bucket.last = slot;
-}
-
-void DueFlows::erase(Slot slot) {
-    Node& node = nodes_[slot];
-    INVARIANT(node.bucket != none);
+inline void DueFlows::take_out(Node& node) {
     Bucket& bucket = buckets_[node.bucket];
     (node.before == none ? bucket.first : nodes_[node.before].after) = node.after;
     (node.after == none ? bucket.last : nodes_[node.after].before) = node.before;
@@ -39,6 +27,20 @@ void DueFlows::erase(Slot slot) {
         free_buckets_.push_back(node.bucket);
     }
     node.bucket = none;
+}
+
+void DueFlows::erase(Slot slot) {
+    if (contains(slot)) take_out(nodes_[slot]);
+}
+
+void DueFlows::put(Slot slot, Tick at) {
+    if (slot >= nodes_.size()) nodes_.resize(std::max<std::size_t>(slot + std::size_t{1}, 64));
+    if (nodes_[slot].bucket != none) take_out(nodes_[slot]);
+    const std::uint32_t index = bucket_at(at);
+    Bucket& bucket = buckets_[index];
+    nodes_[slot] = {bucket.last, none, index};
+    (bucket.last == none ? bucket.first : nodes_[bucket.last].after) = slot;
+    bucket.last = slot;
 }
 
 std::span<const DueFlows::Slot> DueFlows::take() {

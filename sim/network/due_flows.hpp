@@ -22,8 +22,9 @@ public:
     using Tick = std::int64_t;  // from the tick last taken on
 
     bool empty() const { return queue_.empty(); }
-    void insert(Slot slot, Tick at);
-    void erase(Slot slot);
+    // In place of when it was due.
+    void put(Slot slot, Tick at);
+    void erase(Slot slot);  // if it is due at all
     bool contains(Slot slot) const { return slot < nodes_.size() && nodes_[slot].bucket != none; }
     Tick due_at(Slot slot) const { return buckets_[nodes_[slot].bucket].at; }
 
@@ -57,6 +58,7 @@ private:
         return recent = new_bucket(at);
     }
     std::uint32_t new_bucket(Tick at);
+    void take_out(Node& node);
 
     std::vector<Node> nodes_;
     std::vector<Bucket> buckets_;

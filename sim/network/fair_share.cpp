@@ -18,6 +18,7 @@ bool nearly_equal(double a, double b) { return not_above(a, b) && not_above(b, a
 LinkId FairShare::add_link(double capacity) {
     INVARIANT(capacity >= 0 && capacity < unlimited);
     links_.emplace_back().capacity = capacity * Hop::whole;
+    agenda_.reserve(links_.size());
     return static_cast<LinkId>(links_.size() - 1);
 }
 
@@ -34,6 +35,7 @@ RouteId FairShare::add_route(std::span<const Hop> hops) {
 void FairShare::reserve(Slot slot) {
     const std::size_t count = std::max<std::size_t>(slot + std::size_t{1}, 2 * flows_.size());
     flows_.resize(count);
+    agenda_.reserve(count);
     short_positions_.resize(count * short_route);
 }
 
@@ -120,6 +122,56 @@ void FairShare::set_strands(Slot slot, std::uint32_t strands) {
     }
 }
 
+// Gives a flow another standing, and has the links that it crosses look again.
+template <FairShare::Standing to>
+[[gnu::always_inline]] inline void FairShare::move(Slot slot, double rate) {
+    Flow& flow = flows_[slot];
+    const Standing from = standing(flow);
+    const std::span<const Hop> crossed = hops(flow.route);
+    for (const Hop& hop : crossed) {
+        const std::uint32_t index = index_of_link(hop.link);
+        LinkState& link = links_[index];
+        if (link.round != round_) {
+            // A flow that was kept is fixed only to get less, which leaves a link with room as it
+            // is.
+            constexpr bool to_fixed = to == Standing::fixed;
+            if (to_fixed && from == Standing::kept && link.level == unlimited) continue;
+            take_part(index);  // counts the flow as it was
+        }
+        if (link.full) continue;  // and looks at nothing any more
+        const std::uint32_t parts = hop.parts * flow.strands;
+        (from == Standing::open ? link.open_parts : link.kept_parts) -= parts;
+        if (to == Standing::open) {
+            link.open_parts += parts;
+        } else {
+            link.fixed_sum += parts * rate;
+        }
+        if (link.open_parts + link.kept_parts == 0) {
+            agenda_.erase_link(index);
+        } else if (!link.to_review) {
+            link.to_review = true;
+            to_review_.push(index);
+        }
+    }
+    flow.round = round_;
+    flow.standing = to;
+    if (to == Standing::fixed) {
+        flow.rate = rate;
+        if (flow.cap < unlimited) agenda_.erase_flow(slot);
+    } else {
+        queue_cap(slot);
+    }
+    visit_count_ += crossed.size();
+}
+
+void FairShare::fix(Slot slot, double rate) {
+    Flow& flow = flows_[slot];
+    const double old = flow.rate;
+    const double kept = nearly_equal(old, rate) && old > 0 ? old : rate;
+    move<Standing::fixed>(slot, kept);
+    if (kept != old || old == 0) changed_.push(slot);
+}
+
 std::span<const FairShare::Slot> FairShare::solve() {
     changed_.clear();
     if (settled()) return {};
@@ -149,7 +201,7 @@ void FairShare::begin_round() {
     entered_.clear();
     for (const Slot slot : recapped_) {
         if (!flows_[slot].present || standing(flows_[slot]) != Standing::kept) continue;
-        move(slot, Standing::open, 0);
+        move<Standing::open>(slot, 0);
     }
     for (const Slot slot : added_) {
         if (settle_alone(slot)) continue;
@@ -194,38 +246,53 @@ bool FairShare::settle_alone(Slot slot) {
     return true;
 }
 
+// Most often two or three, which std::sort takes twice as long for.
+void FairShare::sort_kept(PlainList<Kept>& kept) {
+    const auto slower = [](const Kept& a, const Kept& b) {
+        return a.rate < b.rate || (a.rate == b.rate && a.slot < b.slot);
+    };
+    constexpr std::size_t few = 16;
+    if (kept.size() > few) return std::sort(kept.begin(), kept.end(), slower);
+    for (Kept* next = kept.begin() + 1; next < kept.end(); ++next) {
+        const Kept moved = *next;
+        Kept* place = next;
+        for (; place > kept.begin() && slower(moved, place[-1]); --place) *place = place[-1];
+        *place = moved;
+    }
+}
+
 // The link takes part in this solve.
 void FairShare::take_part(std::uint32_t index) {
     LinkState& link = links_[index];
     link.round = round_;
     link.full = link.woken = link.to_review = false;
-    link.kept.clear();
     entered_.push(index);
     double fixed_sum = 0;
     std::int64_t open_parts = 0;
     std::int64_t kept_parts = 0;
+    Kept* const kept = link.kept.room_for(link.members.size());
+    std::size_t kept_count = 0;
+    double fastest = 0;
     bool ascending = true;
     for (const Member& member : link.members) {
         const Flow& flow = flows_[member.slot];
-        switch (standing(flow)) {
-            case Standing::open: open_parts += member.parts; break;
-            case Standing::fixed: fixed_sum += member.parts * flow.rate; break;
-            case Standing::kept:
-                ascending = ascending && (link.kept.empty() || link.kept.back().rate <= flow.rate);
-                kept_parts += member.parts;
-                link.kept.push({flow.rate, member.slot, member.parts});
-                break;
+        if (flow.round != round_) {
+            ascending &= fastest <= flow.rate;
+            fastest = flow.rate;
+            kept_parts += member.parts;
+            kept[kept_count++] = {flow.rate, member.slot, member.parts};
+        } else if (flow.standing == Standing::open) {
+            open_parts += member.parts;
+        } else {
+            fixed_sum += member.parts * flow.rate;
         }
     }
+    link.kept.shrink_to(kept_count);
     link.fixed_sum = fixed_sum;
     link.open_parts = open_parts;
     link.kept_parts = kept_parts;
     visit_count_ += link.members.size();
-    if (!ascending) {
-        std::sort(link.kept.begin(), link.kept.end(), [](const Kept& a, const Kept& b) {
-            return a.rate < b.rate || (a.rate == b.rate && a.slot < b.slot);
-        });
-    }
+    if (!ascending) sort_kept(link.kept);
 }
 
 void FairShare::review_later(std::uint32_t index) {
@@ -235,48 +302,51 @@ void FairShare::review_later(std::uint32_t index) {
     to_review_.push(index);
 }
 
-void FairShare::review_all() {
-    for (const std::uint32_t index : to_review_) {
-        links_[index].to_review = false;
-        review(index);
-    }
-    to_review_.clear();
-}
-
 void FairShare::queue_cap(Slot slot) {
     if (flows_[slot].cap == unlimited) return;
     queue(LevelEvent::cap_reached, slot, flows_[slot].cap);
 }
 
 // At which level is the link full, if flows with a standing of kept stop at their old rates?
-void FairShare::review(std::uint32_t index) {
+[[gnu::always_inline]] inline void FairShare::review(std::uint32_t index) {
     LinkState& link = links_[index];
     if (link.full) return;
-    if (link.open_parts == 0 && link.kept_parts == 0) return agenda_.erase_link(index);
+    if (link.kept_parts == 0) {
+        if (link.open_parts == 0) return agenda_.erase_link(index);
+        const double full_at =
+            (link.capacity - link.fixed_sum) / static_cast<double>(link.open_parts);
+        queue(LevelEvent::link_full, index,
+              nearly_equal(full_at, link.level) ? link.level : full_at);
+        return;
+    }
     const auto is_kept = [&](const Kept& kept) {
         return standing(flows_[kept.slot]) == Standing::kept;
     };
-    while (!link.kept.empty() && !is_kept(link.kept.back())) link.kept.pop();
     // Flows that it held before stop at its old level only if it is full there again.
-    const bool holds = !link.woken && link.level < unlimited && !link.kept.empty() &&
-                       not_above(link.level, link.kept.back().rate);
+    bool holds = false;
+    if (!link.woken && link.level < unlimited) {
+        while (!link.kept.empty() && !is_kept(link.kept.back())) link.kept.pop();
+        holds = !link.kept.empty() && not_above(link.level, link.kept.back().rate);
+    }
     double sum = link.fixed_sum;
     std::int64_t rising = link.open_parts + link.kept_parts;
     double full_at = unlimited;
-    for (const Kept& kept : link.kept) {
-        ++visit_count_;
-        if (!is_kept(kept)) continue;
+    const Kept* kept = link.kept.begin();
+    const Kept* const end = link.kept.end();
+    for (; kept != end; ++kept) {
+        if (!is_kept(*kept)) continue;
         // Is the level at which it is full not above the rate? That needs no division.
         const double rest = link.capacity - sum;
-        if (not_above(rest, kept.rate * static_cast<double>(rising))) {
+        if (not_above(rest, kept->rate * static_cast<double>(rising))) {
             const double level = rest / static_cast<double>(rising);
-            full_at = nearly_equal(level, kept.rate) ? kept.rate : level;
+            full_at = nearly_equal(level, kept->rate) ? kept->rate : level;
             break;
         }
-        sum += kept.parts * kept.rate;
-        rising -= kept.parts;
+        sum += kept->parts * kept->rate;
+        rising -= kept->parts;
     }
-    if (full_at == unlimited && rising > 0) {
+    visit_count_ += static_cast<std::uint64_t>(kept - link.kept.begin());
+    if (kept == end && rising > 0) {
         full_at = (link.capacity - sum) / static_cast<double>(rising);
         if (nearly_equal(full_at, link.level)) full_at = link.level;
     }
@@ -287,6 +357,14 @@ void FairShare::review(std::uint32_t index) {
     } else {
         agenda_.erase_link(index);
     }
+}
+
+void FairShare::review_all() {
+    for (const std::uint32_t index : to_review_) {
+        links_[index].to_review = false;
+        review(index);
+    }
+    to_review_.clear();
 }
 
 // Nobody on this link gets more than the present level.
@@ -310,7 +388,7 @@ void FairShare::wake(std::uint32_t index) {
     for (const Member& member : link.members) {
         const Flow& flow = flows_[member.slot];
         if (standing(flow) != Standing::kept || !not_above(link.level, flow.rate)) continue;
-        if (!held_elsewhere(member.slot, index)) move(member.slot, Standing::open, 0);
+        if (!held_elsewhere(member.slot, index)) move<Standing::open>(member.slot, 0);
     }
     review_later(index);
 }
@@ -325,46 +403,6 @@ bool FairShare::held_elsewhere(Slot slot, std::uint32_t but) const {
         if (link.round != round_ || link.full || !link.woken) return true;
     }
     return false;
-}
-
-void FairShare::fix(Slot slot, double rate) {
-    Flow& flow = flows_[slot];
-    const double old = flow.rate;
-    const double kept = nearly_equal(old, rate) && old > 0 ? old : rate;
-    move(slot, Standing::fixed, kept);
-    if (kept != old || old == 0) changed_.push(slot);
-}
-
-// Gives a flow another standing, and has the links that it crosses look again.
-void FairShare::move(Slot slot, Standing to, double rate) {
-    Flow& flow = flows_[slot];
-    const Standing from = standing(flow);
-    const std::span<const Hop> crossed = hops(flow.route);
-    for (const Hop& hop : crossed) {
-        const std::uint32_t index = index_of_link(hop.link);
-        LinkState& link = enter(index);  // counts the flow as it was
-        if (link.full) continue;         // and looks at nothing any more
-        const std::uint32_t parts = hop.parts * flow.strands;
-        (from == Standing::open ? link.open_parts : link.kept_parts) -= parts;
-        if (to == Standing::open) {
-            link.open_parts += parts;
-        } else {
-            link.fixed_sum += parts * rate;
-        }
-        if (!link.to_review) {
-            link.to_review = true;
-            to_review_.push(index);
-        }
-    }
-    flow.round = round_;
-    flow.standing = to;
-    if (to == Standing::fixed) {
-        flow.rate = rate;
-        if (flow.cap < unlimited) agenda_.erase_flow(slot);
-    } else {
-        queue_cap(slot);
-    }
-    visit_count_ += crossed.size();
 }
 
 }  // namespace ukemi::sim

@@ -132,15 +132,16 @@ private:
     void reserve(Slot slot);
     void reserve_positions(Slot slot);
     bool settle_alone(Slot slot);
-    void open(Slot slot);
     void fix(Slot slot, double rate);
-    void move(Slot slot, Standing to, double rate);
+    template <Standing to>
+    void move(Slot slot, double rate);
     LinkState& enter(std::uint32_t link) {
         LinkState& state = links_[link];
         if (state.round != round_) take_part(link);
         return state;
     }
     void take_part(std::uint32_t link);
+    static void sort_kept(PlainList<Kept>& kept);
     void review_later(std::uint32_t link);
     void review_all();
     void review(std::uint32_t link);

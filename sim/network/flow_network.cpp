@@ -102,7 +102,7 @@ FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_
                              ? route_latency_[static_cast<std::size_t>(route)]
                              : options.latency;
     if (latency > 0) {
-        due_.insert(slot, now_ + latency);
+        due_.put(slot, now_ + latency);
     } else {
         begin_moving(slot);
     }
@@ -112,7 +112,7 @@ FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_
 FlowNetwork::FlowId FlowNetwork::start_alarm(Tick after, std::uint64_t tag) {
     const std::uint32_t slot = new_slot(tag);
     flows_[slot].state = State::alarm;
-    due_.insert(slot, now_ + std::clamp<Tick>(after, 1, far_ticks));
+    due_.put(slot, now_ + std::clamp<Tick>(after, 1, far_ticks));
     return {slot, flows_[slot].number};
 }
 
@@ -127,7 +127,7 @@ void FlowNetwork::begin_moving(std::uint32_t slot) {
         shares_.add(slot, flow.route);
         if (flow.cap < FairShare::unlimited) shares_.set_cap(slot, flow.cap);
     } else {
-        due_.insert(slot, now_);
+        due_.put(slot, now_);
     }
 }
 
@@ -139,7 +139,7 @@ bool FlowNetwork::is_under_way(FlowId flow) const {
 void FlowNetwork::cancel(FlowId flow) {
     if (!is_under_way(flow)) return;
     if (flows_[flow.slot].state == State::streaming) leave_stream(flow.slot);
-    if (due_.contains(flow.slot)) due_.erase(flow.slot);
+    due_.erase(flow.slot);
     release(flow.slot);
 }
 
@@ -266,12 +266,11 @@ void FlowNetwork::set_pace_cap(FlowId id, double pace) {
 
 void FlowNetwork::schedule(std::uint32_t slot) {
     Flow& flow = flows_[slot];
-    if (due_.contains(slot)) due_.erase(slot);
     flow.far = false;
-    if (flow.pace <= 0 || flow.remaining == endless) return;
+    if (flow.pace <= 0 || flow.remaining == endless) return due_.erase(slot);
     const double ticks = flow.remaining / flow.pace * ticks_per_second;
     flow.far = ticks > static_cast<double>(far_ticks);
-    due_.insert(slot, now_ + (flow.far ? far_ticks : static_cast<Tick>(ticks + 0.5)));
+    due_.put(slot, now_ + (flow.far ? far_ticks : static_cast<Tick>(ticks + 0.5)));
 }
 
 FlowNetwork::Tick FlowNetwork::due_tick() {

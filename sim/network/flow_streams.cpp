@@ -91,7 +91,7 @@ void FlowNetwork::end_first(Stream& stream) {
 void FlowNetwork::stream_changed(Stream& stream) {
     const RouteId route = flows_[stream.slot].route;
     if (stream.members.empty()) {
-        if (due_.contains(stream.slot)) due_.erase(stream.slot);
+        due_.erase(stream.slot);
         shares_.remove(stream.slot);
         return;
     }
@@ -116,12 +116,11 @@ FlowNetwork::Tick FlowNetwork::ticks_until_first(const Stream& stream) const {
 
 void FlowNetwork::schedule_stream(Stream& stream) {
     Flow& entry = flows_[stream.slot];
-    if (due_.contains(stream.slot)) due_.erase(stream.slot);
-    if (stream.members.empty() || entry.pace <= 0) return;
+    if (stream.members.empty() || entry.pace <= 0) return due_.erase(stream.slot);
     move_stream(stream);
     const Tick ticks = ticks_until_first(stream);
     entry.far = ticks > far_ticks;
-    due_.insert(stream.slot, now_ + (entry.far ? far_ticks : ticks));
+    due_.put(stream.slot, now_ + (entry.far ? far_ticks : ticks));
 }
 
 }  // namespace ukemi::sim

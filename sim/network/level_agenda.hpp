@@ -1,8 +1,8 @@
 // level_agenda.hpp — what filling comes to next: events of links and flows in the order of levels.
 //
 // A link or a flow has one event at most; another takes its place, so that no event that counts no
-// more is ever met. Few are looked through, which is faster than to keep them in order; more are a
-// heap.
+// more is ever met. Looking through all is faster than keeping them in order: most often few full
+// links settle everything. Many that are asked often are a heap.
 #pragma once
 
 #include <bit>
@@ -27,15 +27,16 @@ public:
         std::uint32_t index = 0;  // of the link or the flow
     };
 
+    // All numbers of links and flows are below this from now on.
+    void reserve(std::size_t count) {
+        if (2 * count > places_.size()) places_.resize(2 * count, nowhere);
+    }
     bool empty() const { return entries_.empty(); }
-    // In place of what the link or flow had. Numbers are below 2^31.
+    // In place of what the link or flow had.
     void put(LevelEvent event, std::uint32_t index, double level) {
         const Item entry{std::bit_cast<std::uint64_t>(level + 0.0),  // which makes -0 be 0
                          static_cast<std::uint64_t>(event) << 32 | index};
         const std::uint32_t key = key_of(entry);
-        if (key >= places_.size()) [[unlikely]] {
-            places_.resize(std::size_t{2} * key + 2, nowhere);
-        }
         std::uint32_t& place = places_[key];
         if (place == nowhere) {
             place = static_cast<std::uint32_t>(entries_.size());
@@ -49,7 +50,8 @@ public:
     void erase_flow(std::uint32_t index) { erase(2 * index + 1); }
     // The first of all; not empty.
     Entry take() {
-        const std::uint32_t first = heaped_ || entries_.size() > scanned_max ? heap_top() : least();
+        const std::uint32_t first =
+            heaped_ || (scans_left_ <= 0 && entries_.size() > scanned_max) ? heap_top() : least();
         const Item item = entries_[first];
         erase(key_of(item));
         return {std::bit_cast<double>(item.level), item.event(), item.index()};
@@ -57,6 +59,7 @@ public:
 
 private:
     static constexpr std::uint32_t nowhere = 0xffffffff;
+    static constexpr std::int32_t scans_max = 12;
     static constexpr std::size_t scanned_max = 16;
 
     // Bits of doubles above zero are in the order of their values, and are compared without jumps,
@@ -67,28 +70,37 @@ private:
 
         LevelEvent event() const { return static_cast<LevelEvent>(what >> 32); }
         std::uint32_t index() const { return static_cast<std::uint32_t>(what); }
-        bool is_after(const Item& other) const {
-            return (level > other.level) | ((level == other.level) & (what > other.what));
+        unsigned __int128 order() const {
+            return static_cast<unsigned __int128>(level) << 64 | what;
         }
+        bool is_after(const Item& other) const { return order() > other.order(); }
     };
     static std::uint32_t key_of(const Item& item) {
         return 2 * item.index() + (item.event() == LevelEvent::cap_reached ? 1 : 0);
     }
-    std::uint32_t least() const {
-        std::uint32_t first = 0;
-        for (std::uint32_t i = 1; i < entries_.size(); ++i) {
-            first = entries_[first].is_after(entries_[i]) ? i : first;
+    std::uint32_t least() {
+        --scans_left_;
+        const Item* first = entries_.begin();
+        unsigned __int128 of_first = first->order();
+        for (const Item* item = first + 1; item != entries_.end(); ++item) {
+            const unsigned __int128 order = item->order();
+            const bool before = order < of_first;
+            first = before ? item : first;
+            of_first = before ? order : of_first;
         }
-        return first;
+        return static_cast<std::uint32_t>(first - entries_.begin());
     }
     void erase(std::uint32_t key) {
-        if (key >= places_.size() || places_[key] == nowhere) return;
+        if (places_[key] == nowhere) return;
         const std::uint32_t place = places_[key];
         places_[key] = nowhere;
         const Item last = entries_.back();
         entries_.pop();
         if (place == entries_.size()) {
-            heaped_ = heaped_ && !entries_.empty();
+            if (place == 0) {
+                heaped_ = false;
+                scans_left_ = scans_max;
+            }
             return;
         }
         entries_[place] = last;
@@ -105,6 +117,7 @@ private:
 
     PlainList<Item> entries_;
     std::vector<std::uint32_t> places_;  // of links' and flows' entries, in turn
+    std::int32_t scans_left_ = scans_max;
     bool heaped_ = false;
 };
 

@@ -20,6 +20,13 @@ public:
         }
         values_[count_++] = value;
     }
+    // For so many values, which shrink_to() then counts; what was there is gone.
+    Value* room_for(std::size_t count) {
+        if (values_.size() < count) [[unlikely]] {
+            values_.resize(2 * count);
+        }
+        return values_.data();
+    }
     void pop() { --count_; }
     void clear() { count_ = 0; }
     void shrink_to(std::size_t count) { count_ = count; }  // not above size()

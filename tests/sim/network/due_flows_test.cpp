@@ -26,8 +26,8 @@ std::vector<DueFlows::Slot> all_due_next(DueFlows& due) {
 
 TEST_CASE("due flows: those of one tick come in their order", "[network]") {
     DueFlows due;
-    for (const DueFlows::Slot slot : {5U, 3U, 9U}) due.insert(slot, 100);
-    due.insert(1, 50);
+    for (const DueFlows::Slot slot : {5U, 3U, 9U}) due.put(slot, 100);
+    due.put(1, 50);
     due.erase(3);
     CHECK(due.next() == 50);
     CHECK(all_due_next(due) == std::vector<DueFlows::Slot>{1});
@@ -52,7 +52,7 @@ TEST_CASE("due flows: any mixture of insertions and removals comes out by tick",
                 model.erase(slot);
             }
             const DueFlows::Tick at = now + random.integer(0, random.chance(0.5) ? 5 : 100'000);
-            due.insert(slot, at);
+            due.put(slot, at);
             model[slot] = at;
             if (!random.chance(0.1)) continue;
             std::vector<DueFlows::Slot> expected;

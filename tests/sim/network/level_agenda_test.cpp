@@ -40,6 +40,7 @@ TEST_CASE("level agenda: few or many, changed and taken away, come in their orde
     CAPTURE(most);
     RandomStream random(7, "test/level_agenda");
     LevelAgenda agenda;
+    agenda.reserve(static_cast<std::size_t>(most));
     PlainAgenda plain;
     int taken = 0;
     for (int step = 0; step < 20'000; ++step) {
