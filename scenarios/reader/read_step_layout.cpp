@@ -68,6 +68,8 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
     request.degrees = {static_cast<std::int32_t>(data), static_cast<std::int32_t>(pipeline),
                        static_cast<std::int32_t>(tensor)};
     request.context = static_cast<std::int32_t>(context);
+    request.context_exchange = config->choice<sim::ContextExchange>(
+        "context_exchange", sim::context_exchange_names, "ring");
     const std::string schedule =
         config->one_of("schedule", sim::pipeline_kind_names, "one_forward_one_backward");
     request.schedule = static_cast<sim::PipelineKind>(
@@ -119,6 +121,11 @@ std::string layout_text(const sim::LayoutRequest& request) {
                         sim::shard_names[static_cast<std::size_t>(request.shard)]);
     if (request.shard == sim::Shard::parameters) {
         text += fmt::format(R"(, "prefetch": {})", request.prefetch);
+    }
+    if (request.context > 1 && request.context_exchange != sim::ContextExchange::ring) {
+        text += fmt::format(
+            R"(, "context_exchange": "{}")",
+            sim::context_exchange_names[static_cast<std::size_t>(request.context_exchange)]);
     }
     if (request.overlap_tensor) text += R"(, "overlap_tensor": true)";
     if (request.slowed_by_sending > 0) {

@@ -255,9 +255,14 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, con
         case ExchangeKind::broadcast: return placed_broadcast(network, job, workers);
         case ExchangeKind::all_to_all:
         case ExchangeKind::token_all_to_all:
+        case ExchangeKind::context_all_to_all:
             return {network, all_to_all(ranks), workers, sent_by(job)};
         case ExchangeKind::context_ring:
             return {network, ring_of_parts("context_ring", ranks), workers, sent_by(job)};
+        case ExchangeKind::context_gather:
+            return placed_parts(network, ExchangeKind::all_gather, job, workers);
+        case ExchangeKind::context_scatter:
+            return placed_parts(network, ExchangeKind::reduce_scatter, job, workers);
         case ExchangeKind::tensor_all_reduce:
         case ExchangeKind::tensor_gather:
         case ExchangeKind::tensor_scatter: break;

@@ -135,7 +135,7 @@ private:
             kind == ExchangeKind::tensor_scatter) {
             return tensor_group(p);
         }
-        if (kind == ExchangeKind::context_ring) return context_group(p);
+        if (is_of_context(kind)) return context_group(p);
         const auto stage_rank = static_cast<std::int32_t>(p);
         if (kind == ExchangeKind::token_all_to_all) {
             return work_.expert_groups(job_.workers, 0, stage_rank).front();
@@ -318,11 +318,13 @@ private:
                                work_.exchange_collective == policies::Collective::ring);
         double each = in_rings ? 2 * (ranks - 1) / ranks : 1;
         double into_machine = here < ranks ? each : 0;
-        if (kind == ExchangeKind::all_to_all || kind == ExchangeKind::token_all_to_all) {
+        if (kind == ExchangeKind::all_to_all || kind == ExchangeKind::token_all_to_all ||
+            kind == ExchangeKind::context_all_to_all) {
             each = (ranks - 1) / ranks;
             into_machine = here * (ranks - here) / ranks;
         }
         if (kind == ExchangeKind::all_gather || kind == ExchangeKind::reduce_scatter ||
+            kind == ExchangeKind::context_gather || kind == ExchangeKind::context_scatter ||
             is_beside(kind)) {
             each = ranks - 1;
             into_machine = ranks - here;

@@ -7,13 +7,6 @@
 #include "sim/step/layout_player.hpp"
 
 namespace ukemi::sim {
-namespace {
-
-bool is_of_a_cell(ExchangeKind kind) {
-    return kind == ExchangeKind::tensor_all_reduce || is_beside(kind);
-}
-
-}  // namespace
 
 std::int32_t LayoutPlayer::replicas_that_meet(ExchangeKind kind) const {
     if (kind != ExchangeKind::token_all_to_all) return work_.degrees.data;
@@ -26,7 +19,7 @@ std::size_t LayoutPlayer::meeting_of(const Cell& cell, ExchangeKind kind) const 
 
 void LayoutPlayer::place_exchanges(ClusterNetwork& network) {
     const auto place_kind = [&](const ModelBlock& block) {
-        if (block.exchange && !is_of_a_cell(*block.exchange))
+        if (block.exchange && !is_within_cell(*block.exchange))
             place_meetings(network, *block.exchange);
     };
     for (const StageWork& stage : work_.stages) {

@@ -10,6 +10,7 @@
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
+#include "sim/step/context_sends.hpp"
 #include "sim/step/layout_plan.hpp"
 #include "sim/step/model_pieces.hpp"
 
@@ -57,7 +58,8 @@ Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const Lay
         return kept;
     }
     const TransformerShape& shape = *model.transformer;
-    const Bytes block = bytes_kept(shape, request, rule, true);
+    const Bytes block =
+        bytes_kept(shape, request, rule, true) + gathered_for_scores(shape, request);
     const Bytes other = bytes_kept(shape, request, rule, !request.recompute_scores);
     const Bytes without_scores = bytes_kept(shape, request, rule, false);
     if (request.recompute || request.recompute_scores) kept.scores = block - without_scores;

@@ -85,8 +85,9 @@ void LayoutPlayer::send_of_pair(std::size_t index, std::size_t of, const ModelBl
     const ExchangeKind kind = *block.exchange;
     cell.of_pair[of].sending = true;
     if (kind == ExchangeKind::tensor_all_reduce) {
-        INVARIANT(tensor_[index].size() == 1);  // no context groups
-        return host().send(*this, tensor_[index].front(), block.bytes, now + job().launch.overhead,
+        const std::vector<PlacedCollective>& placed = within_.at(kind)[index];
+        INVARIANT(placed.size() == 1);  // no context groups
+        return host().send(*this, placed.front(), block.bytes, now + job().launch.overhead,
                            token_of(LayoutToken::pair_sent, 2 * index + of));
     }
     INVARIANT(kind == ExchangeKind::token_all_to_all);

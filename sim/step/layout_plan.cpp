@@ -10,6 +10,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 #include "sim/step/codec_plan.hpp"
+#include "sim/step/context_sends.hpp"
 #include "sim/step/model_pieces.hpp"
 
 namespace ukemi::sim {
@@ -96,12 +97,8 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
         refuse(fmt::format("{} has {} heads of a hidden size of {}: no multiples of tensor {}",
                            model.name, shape.heads, shape.hidden, degrees.tensor));
     }
-    if (shape.sequence_length % (2 * request.context) != 0 && request.context > 1) {
-        refuse(
-            fmt::format("{} has samples of {} tokens: no multiple of two parts for each of "
-                        "context {}",
-                        model.name, shape.sequence_length, request.context));
-    }
+    const std::string fault = context_fault(shape, request);
+    if (!fault.empty()) refuse(fmt::format("{} {}", model.name, fault));
     check_stages(model, request, where);
 }
 
@@ -260,18 +257,6 @@ private:
         return block;
     }
 
-    // Keys and values of one head are as wide as a query; backward their gradients go with them.
-    void send_round(ModelBlock& scores, bool forward) const {
-        if (request_.context == 1) return;
-        const TransformerShape& shape = *model_.transformer;
-        const std::int64_t heads =
-            (shape.kv() + request_.degrees.tensor - 1) / request_.degrees.tensor;
-        const std::int64_t tokens = request_.batch * shape.sequence_length / request_.context;
-        scores.exchange = ExchangeKind::context_ring;
-        scores.bytes =
-            (forward ? 2 : 4) * (request_.value_bytes * bytes(tokens * heads * shape.head()));
-    }
-
     // Of the first or last product of a half of a block, its first two thirds forward and back.
     ModelBlock product_of(const LayerCost& layer, bool forward, bool first) const {
         ModelBlock block;
@@ -302,7 +287,7 @@ private:
     // Backward the reverse; gradients of weights stay in the middle if they are a pass of their
     // own.
     void add_beside(std::vector<ModelBlock>& blocks, ModelBlock whole, const LayerCost& layer,
-                    bool forward) const {
+                    bool forward) {
         const double kept = apart_ && !forward ? 0.5 : 1;
         ModelBlock begin = product_of(layer, forward, forward);
         ModelBlock end = product_of(layer, forward, !forward);
@@ -327,16 +312,30 @@ private:
 
     // Of attention, scores are a block of their own where tokens are divided.
     void add_blocks(std::vector<ModelBlock>& blocks, ModelBlock whole, const LayerCost& layer,
-                    bool forward) const {
+                    bool forward) {
         if (request_.context > 1 && is_attention(layer)) {
             ModelBlock scores = scores_of(layer, forward);
             whole.share -= scores.share;
             whole.launch_share -= scores.launch_share;
             scores.gradients_ready = blocks.empty() ? 0 : blocks.back().gradients_ready;
-            send_round(scores, forward);
-            blocks.push_back(scores);
+            add_scores(blocks, scores,
+                       forward         ? ContextPass::forward
+                       : scores_again_ ? ContextPass::backward_again
+                                       : ContextPass::backward);
+            scores_again_ = false;
         }
         blocks.push_back(whole);
+    }
+    void add_scores(std::vector<ModelBlock>& blocks, ModelBlock scores, ContextPass pass) const {
+        const ContextSends sends = context_sends(*model_.transformer, request_, pass);
+        if (sends.before) {
+            blocks.push_back({0, scores.gradients_ready, sends.before->kind, sends.before->bytes});
+        }
+        if (sends.with) {
+            scores.exchange = sends.with->kind;
+            scores.bytes = sends.with->bytes;
+        }
+        blocks.push_back(scores);
     }
 
     bool has_experts_elsewhere(const LayerCost& layer) const {
@@ -362,7 +361,7 @@ private:
     // A layer's block; around it, of experts on other ranks, each token to those that it takes, and
     // back.
     void add_layer(std::vector<ModelBlock>& blocks, const ModelBlock& block, const LayerCost& layer,
-                   bool forward, double before) const {
+                   bool forward, double before) {
         const std::size_t first = blocks.size();
         if (overlaps(layer)) {
             add_beside(blocks, block, layer, forward);
@@ -374,7 +373,7 @@ private:
         if (forward && has_experts(layer)) blocks[first].host_waits = true;
     }
     void add_exchanged(std::vector<ModelBlock>& blocks, const ModelBlock& block,
-                       const LayerCost& layer, bool forward, double before) const {
+                       const LayerCost& layer, bool forward, double before) {
         const ModelBlock tokens{0, before, ExchangeKind::token_all_to_all, taken(handed_on())};
         blocks.push_back(tokens);
         add_blocks(blocks, block, layer, forward);
@@ -409,14 +408,15 @@ private:
         block.gradients_ready = ready();
         reduce_activations(block, layer);
         add_layer(stage_.backward, block, layer, true, ready());
+        scores_again_ = true;
     }
 
     // Scores, softmax and the weighted sum.
     void scores_again(const LayerCost& layer) {
         ModelBlock block = scores_of(layer, true);
-        send_round(block, true);
         block.gradients_ready = ready();
-        stage_.backward.push_back(block);
+        add_scores(stage_.backward, block, ContextPass::scores_again);
+        scores_again_ = true;
     }
 
     // Of a layer's backward pass; without times of kernels, one of two products of each matrix.
@@ -476,6 +476,7 @@ private:
     bool apart_ = false;           // gradients of weights are a pass of their own
     std::size_t layers_ = 0;       // of the stage
     std::size_t layers_back_ = 0;  // of these, whose backward pass is over
+    bool scores_again_ = false;    // they were just computed once more
     StageWork stage_;
 };
 
@@ -549,6 +550,7 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     LayoutWork work;
     work.degrees = request.degrees;
     work.context = request.context;
+    work.context_kinds = context_kinds(request);
     work.expert = request.expert;
     work.whole_experts = request.whole_experts;
     work.overlaps_tensor = request.overlap_tensor;

@@ -13,8 +13,8 @@
 // and of the loss; and where parameters are divided, that the logits gather the embedding again.
 //
 // Ranks of a context group have their part of every sample's tokens, so parts of as many tokens in
-// all layers; keys and values go round in a ring while attention computes, backward with their
-// gradients. Pairs that a causal mask leaves are divided evenly (by cutting twice as fine).
+// all layers; what they send for attention is in context_sends.hpp. Pairs that a causal mask leaves
+// are divided evenly (by cutting twice as fine).
 //
 // Ranks of an expert group have a part of each block's experts (GShard: Lepikhin et al., ICLR
 // 2021): tokens go to those that they take and come back, in an all-to-all before the inner layer
@@ -60,9 +60,16 @@ enum class Shard : std::uint8_t { none, optimiser, gradients, parameters };
 inline constexpr std::array<std::string_view, 4> shard_names = {"none", "optimiser", "gradients",
                                                                 "parameters"};
 
+// How ranks that divide a sample's tokens get what attention needs of the others'
+// (context_sends.hpp).
+enum class ContextExchange : std::uint8_t { ring, all_to_all, gather };
+inline constexpr std::array<std::string_view, 3> context_exchange_names = {"ring", "all_to_all",
+                                                                           "gather"};
+
 struct LayoutRequest {
     policies::Layout degrees;
     std::int32_t context = 1;  // ranks that divide a sample's tokens
+    ContextExchange context_exchange = ContextExchange::ring;
     PipelineKind schedule = PipelineKind::one_forward_one_backward;  // asked for; see played()
     std::int32_t chunks = 1;
     std::int64_t micro_batches = 1;

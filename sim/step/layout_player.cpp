@@ -81,11 +81,12 @@ void LayoutPlayer::place(StepHost& host) {
     }
 }
 
-// Its tensor groups, one for each context rank; and its rings of these, one for each tensor rank.
+// Its tensor groups, one for each context rank; and its context groups of these, one for each
+// tensor rank.
 void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceId>& workers) {
     const auto tensor = static_cast<std::size_t>(work_.degrees.tensor);
     if (tensor > 1) {
-        std::vector<PlacedCollective>& placed = tensor_.emplace_back();
+        auto& placed = within_[ExchangeKind::tensor_all_reduce].emplace_back();
         for (std::size_t first = 0; first < workers.size(); first += tensor) {
             const auto group = std::span(workers).subspan(first, tensor);
             const std::int32_t each = workers_per_machine(network.topology(), group);
@@ -97,20 +98,21 @@ void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceI
         }
     }
     if (work_.overlaps_tensor) {
-        auto& gathers = beside_[ExchangeKind::tensor_gather].emplace_back();
-        auto& scatters = beside_[ExchangeKind::tensor_scatter].emplace_back();
+        auto& gathers = within_[ExchangeKind::tensor_gather].emplace_back();
+        auto& scatters = within_[ExchangeKind::tensor_scatter].emplace_back();
         for (std::size_t first = 0; first < workers.size(); first += tensor) {
             const auto group = std::span(workers).subspan(first, tensor);
             gathers.push_back(placed_parts(network, ExchangeKind::all_gather, job(), group));
             scatters.push_back(placed_parts(network, ExchangeKind::reduce_scatter, job(), group));
         }
     }
-    if (work_.context == 1) return;
-    std::vector<PlacedCollective>& placed = beside_[ExchangeKind::context_ring].emplace_back();
-    for (std::size_t t = 0; t < tensor; ++t) {
-        std::vector<DeviceId> ring;
-        for (std::size_t i = t; i < workers.size(); i += tensor) ring.push_back(workers[i]);
-        placed.push_back(placed_exchange(network, ExchangeKind::context_ring, job(), ring));
+    for (const ExchangeKind kind : work_.context_kinds) {
+        std::vector<PlacedCollective>& placed = within_[kind].emplace_back();
+        for (std::size_t t = 0; t < tensor; ++t) {
+            std::vector<DeviceId> group;
+            for (std::size_t i = t; i < workers.size(); i += tensor) group.push_back(workers[i]);
+            placed.push_back(placed_exchange(network, kind, job(), group));
+        }
     }
 }
 
@@ -339,7 +341,7 @@ void LayoutPlayer::begin_block(std::size_t index, Instant now) {
         const bool scatters = *block.exchange == ExchangeKind::tensor_scatter;
         const Duration all = cell.until - now;
         const Duration first = Duration::of(all.raw() / work_.parts(*block.exchange));
-        return send_within(index, beside_.at(*block.exchange)[index], block.bytes,
+        return send_within(index, within_.at(*block.exchange)[index], block.bytes,
                            scatters ? now + first : now);
     }
     compute_until(index, cell.until);
@@ -437,16 +439,17 @@ void LayoutPlayer::block_computed(std::size_t index, Instant now) {
 
 void LayoutPlayer::begin_exchange(std::size_t index, const ModelBlock& block, Instant now) {
     Cell& cell = cells_[index];
-    const bool within = *block.exchange == ExchangeKind::tensor_all_reduce;
-    const bool tokens = *block.exchange == ExchangeKind::token_all_to_all;
-    const std::int32_t ranks = within   ? work_.degrees.tensor
+    const ExchangeKind kind = *block.exchange;
+    const bool within = is_within_cell(kind);
+    const bool tokens = kind == ExchangeKind::token_all_to_all;
+    const std::int32_t ranks = within   ? work_.parts(kind)
                                : tokens ? work_.expert
                                         : work_.degrees.data;
     if (ranks == 1) return next_block(index, now);
     cell.state = State::exchanging;
     cell.since = now;
     if (!within) return meet(index, block, now);
-    send_within(index, tensor_[index], block.bytes, now);
+    send_within(index, within_.at(kind)[index], block.bytes, now);
 }
 
 void LayoutPlayer::next_block(std::size_t index, Instant now) {

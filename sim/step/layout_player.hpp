@@ -221,10 +221,9 @@ private:
     StragglerDraws draws_;
     std::int32_t micro_batches_ = 1;
     PipelineSpec spec_;
-    std::vector<std::vector<PipelinePass>> passes_;      // by pipeline rank
-    std::vector<std::vector<PlacedCollective>> tensor_;  // by cell, if there are tensor groups
-    // What goes on while a cell computes (is_beside), by cell.
-    std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> beside_;
+    std::vector<std::vector<PipelinePass>> passes_;  // by pipeline rank
+    // What goes on within a cell, by cell: its groups.
+    std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> within_;
     std::vector<Way> ways_;  // by cell: to the stage before, and to the next one
     // By meeting_of(): what they exchange at once.
     std::map<ExchangeKind, std::vector<std::vector<PlacedCollective>>> between_;

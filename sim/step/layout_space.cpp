@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/step/context_sends.hpp"
 #include "sim/step/model_pieces.hpp"
 
 namespace ukemi::sim {
@@ -125,8 +126,10 @@ std::vector<std::int64_t> contexts_of(const ModelProfile& model, const LayoutReq
     if (!all_of_them || !model.transformer) return {like.context};
     std::vector<std::int64_t> contexts;
     for (const std::int64_t context : divisors_of(workers, degree_most)) {
-        const std::int64_t parts = context == 1 ? 1 : 2 * context;
-        if (model.transformer->sequence_length % parts == 0) contexts.push_back(context);
+        LayoutRequest request = like;
+        request.degrees.tensor = 1;
+        request.context = static_cast<std::int32_t>(context);
+        if (context_fault(*model.transformer, request).empty()) contexts.push_back(context);
     }
     return contexts;
 }
@@ -138,6 +141,8 @@ void LayoutSpace::add_degrees(LayoutRequest request, std::int64_t samples, std::
     const bool overlap_tensor = request.overlap_tensor;
     for (const std::int64_t tensor : divisors_of(workers, cut_most)) {
         if (shape && (shape->hidden % tensor != 0 || shape->heads % tensor != 0)) continue;
+        request.degrees.tensor = static_cast<std::int32_t>(tensor);
+        if (shape && !context_fault(*shape, request).empty()) continue;
         request.sequence_parallel = sequence_parallel && tensor > 1;
         request.overlap_tensor = overlap_tensor && tensor > 1;
         for (const std::int64_t pipeline : divisors_of(workers / tensor, cut_most)) {

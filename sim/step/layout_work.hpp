@@ -23,6 +23,10 @@ enum class ExchangeKind : std::uint8_t {
     // Keys and values of so many bytes on each rank, past all ranks that divide a sample's tokens,
     // while attention computes with those that are there (Liu et al. 2023, ring attention).
     context_ring,
+    // Over a context group, before or after its scores are computed:
+    context_gather,      // each rank brings so many bytes, and has all of them afterwards
+    context_scatter,     // the reverse: each ends with so many bytes, summed over all
+    context_all_to_all,  // each has so many bytes, in equal parts for all
     // What each tensor rank has of so many bytes, past all of them, while the product computes with
     // what is there; and the reverse, sums of what it has computed.
     tensor_gather,
@@ -44,6 +48,17 @@ enum class ExchangeKind : std::uint8_t {
 constexpr bool is_beside(ExchangeKind kind) {
     return kind == ExchangeKind::context_ring || kind == ExchangeKind::tensor_gather ||
            kind == ExchangeKind::tensor_scatter;
+}
+
+// Between the ranks that divide a sample's tokens.
+constexpr bool is_of_context(ExchangeKind kind) {
+    return kind == ExchangeKind::context_ring || kind == ExchangeKind::context_gather ||
+           kind == ExchangeKind::context_scatter || kind == ExchangeKind::context_all_to_all;
+}
+
+// Between ranks that compute a pass together, all at once; else between cells, which meet.
+constexpr bool is_within_cell(ExchangeKind kind) {
+    return kind == ExchangeKind::tensor_all_reduce || is_of_context(kind) || is_beside(kind);
 }
 
 // What a rank brings of parameters that are divided: among all that hold the same, and of experts
@@ -79,7 +94,8 @@ struct StageWork {
 
 struct LayoutWork {
     policies::Layout degrees;
-    std::int32_t context = 1;    // ranks that divide a sample's tokens
+    std::int32_t context = 1;                      // ranks that divide a sample's tokens
+    std::vector<ExchangeKind> context_kinds = {};  // that they have; none of one rank
     std::int32_t expert = 1;     // of expert_holders(), in this order: ranks that divide experts
     bool whole_experts = false;  // that tensor ranks do not cut; each has tokens of its own
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
@@ -98,9 +114,9 @@ struct LayoutWork {
     Bytes words;  // gradients that the first and the last stage add up after those of replicas
     std::vector<DividedPart> updated_parts;  // by pipeline rank: gathered after the update; or none
 
-    // Of what is_beside() within a cell: in how many parts, one a rank.
+    // Of what is_within_cell(): between how many ranks, and in as many parts.
     std::int32_t parts(ExchangeKind kind) const {
-        return kind == ExchangeKind::context_ring ? context : degrees.tensor;
+        return is_of_context(kind) ? context : degrees.tensor;
     }
     std::int32_t cell() const { return degrees.tensor * context; }  // that compute a pass together
     std::int32_t workers() const { return cell() * degrees.data * degrees.pipeline; }

@@ -51,6 +51,9 @@ public:
             const std::int64_t pipeline = std::int64_t{1} << random_.integer(0, 2);
             json layout = {{"tensor", tensor}, {"pipeline", pipeline}};
             if (random_.chance(0.2)) layout["context"] = 2;
+            if (layout.contains("context")) {
+                layout["context_exchange"] = one_of({"ring", "all_to_all", "gather"});
+            }
             if (random_.chance(0.2) && tensor > 1) layout["sequence_parallel"] = true;
             if (random_.chance(0.2)) layout["recompute_scores"] = true;
             if (workers % (tensor * pipeline) != 0) job["workers"] = tensor * pipeline;

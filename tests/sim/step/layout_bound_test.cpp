@@ -73,6 +73,8 @@ TEST_CASE("layout bound: no step of a layout is shorter", "[layout_bound][proper
         if (schedule == 1) like.schedule = sim::PipelineKind::dual_pipe;
         const bool in_pairs = like.schedule == sim::PipelineKind::dual_pipe;
         if (random.integer(0, 3) == 0 && !in_pairs) like.context = 2;
+        RandomStream way(seed, "layout_bound/context");
+        like.context_exchange = static_cast<sim::ContextExchange>(way.integer(0, 2));
         like.sequence_parallel = random.integer(0, 1) == 0;
         like.buckets.kind = static_cast<sim::BucketKind>(random.integer(0, 2));
         const auto workers = static_cast<std::int64_t>(topology.workers().size());

@@ -1,0 +1,48 @@
+// context_sends.hpp — what ranks that divide a sample's tokens send each other around attention.
+//
+//   ring        keys and values go round while the scores are computed with those that are there;
+//               backward their gradients go with them (Liu et al. 2023, "Ring attention")
+//   all_to_all  each rank gets all tokens of a part of the heads, and gives the sums of values
+//               back; backward the reverse (Jacobs et al. 2023, "DeepSpeed Ulysses", section 3)
+//   gather      keys and values of all tokens are gathered before the scores, as they are of few
+//               heads; backward again, if they are not there, and then the gradients are added up
+//               and divided (Grattafiori et al. 2024, "The Llama 3 herd of models", section 3.3.2)
+//
+// Only in a ring is anything sent while a block computes.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/quantity.hpp"
+#include "sim/cluster/model_profile.hpp"
+#include "sim/step/layout_plan.hpp"
+
+namespace ukemi::sim {
+
+// Of one rank of a context group, in a pass over a block's scores.
+struct ContextSends {
+    struct Sent {
+        ExchangeKind kind{};
+        Bytes bytes;  // as the kind counts them
+    };
+    std::optional<Sent> before;
+    std::optional<Sent> with;  // the block of scores: beside it, or after it
+};
+enum class ContextPass : std::uint8_t {
+    forward,
+    scores_again,    // of selective recomputation, whose queries, keys and values are kept
+    backward,        // nothing was computed again before it
+    backward_again,  // the block's forward pass, or its scores, just were
+};
+ContextSends context_sends(const TransformerShape& shape, const LayoutRequest& request,
+                           ContextPass pass);
+// Which kinds those are, none of a group of one.
+std::vector<ExchangeKind> context_kinds(const LayoutRequest& request);
+// Keys and values of a sample of other ranks, which are there while a block is computed.
+Bytes gathered_for_scores(const TransformerShape& shape, const LayoutRequest& request);
+
+// Why such a group cannot divide the samples and heads of this model, or empty.
+std::string context_fault(const TransformerShape& shape, const LayoutRequest& request);
+
+}  // namespace ukemi::sim
