@@ -64,7 +64,9 @@ std::string layouts_table(const LayoutSearch& search, std::size_t kept) {
         "{} layouts of {} workers, {} samples a step: {} fit in a GPU's memory, {} "
         "simulated{}\n",
         search.layouts.size(), search.workers, search.samples, simulated + slower, simulated,
-        refused == 0 ? "" : fmt::format("; {} are refused", refused));
+        refused == 0 ? ""
+                     : fmt::format("; {} are refused, such as: {}", refused,
+                                   one_line(search.layouts.back().refusal)));
     text += fmt::format("{:>14}{:>40}\n", "", "GB a GPU");
     text += fmt::format("{:>14}{:>8}{:>8}{:>8}{:>8}{:>8}  layout\n", "step (ms)", "weights",
                         "grads", "states", "kept", "total");

@@ -163,11 +163,13 @@ json variant_json(const SimulatedVariant& variant) {
 std::string words_of(const sim::LayoutRequest& request) {
     std::string text = fmt::format("tensor {} x pipeline {} x data {}", request.degrees.tensor,
                                    request.degrees.pipeline, request.degrees.data);
-    if (request.context > 1) text += fmt::format(" x context {}", request.context);
-    if (request.context > 1 && request.context_exchange != sim::ContextExchange::ring) {
-        text += fmt::format(
-            " by {}",
-            sim::context_exchange_names[static_cast<std::size_t>(request.context_exchange)]);
+    if (request.context > 1) {
+        text += fmt::format(" x context {}", request.context);
+        if (request.context_exchange != sim::ContextExchange::ring) {
+            text += fmt::format(
+                " by {}",
+                sim::context_exchange_names[static_cast<std::size_t>(request.context_exchange)]);
+        }
     }
     if (request.degrees.pipeline > 1) {
         text += fmt::format(", {}",

@@ -354,9 +354,9 @@ void list(const std::string& name, const std::string& one) {
         names.push_back(kind.name);
     }
     if (!name.empty()) {
-        throw InputError(
-            "list", "",
-            fmt::format("there is no list of \"{}\"{}", name, did_you_mean(name, names)));
+        throw InputError("list", "",
+                         fmt::format("there is no list of \"{}\"{}: expected one of {}", name,
+                                     did_you_mean(name, names), fmt::join(names, ", ")));
     }
     for (const Kind& kind : kinds) fmt::print("{:<12}{}\n", kind.name, kind.summary);
 }

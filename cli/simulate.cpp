@@ -322,15 +322,16 @@ void add_simulate(CLI::App& app) {
     command->add_option("--traced-steps", options->traced_steps, "how many steps of each job")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    command
-        ->add_option("--search", options->search,
-                     "layouts: which layout is the fastest that fits; its step is then shown. "
-                     "layouts,context,shard,expert,recompute: of all context degrees, of all that "
-                     "replicas can divide, of experts on every number of ranks, and of every "
-                     "number of a stage's blocks that are computed again, too")
-        ->delimiter(',')
-        ->check(CLI::IsMember({"layouts", "context", "shard", "expert", "recompute"}));
+    CLI::Option* const search = command->add_option(
+        "--search", options->search,
+        "layouts: which layout is the fastest that fits; its step is then shown. "
+        "layouts,context,shard,expert,recompute: of all context degrees, of all that "
+        "replicas can divide, of experts on every number of ranks, and of every "
+        "number of a stage's blocks that are computed again, too");
+    search->delimiter(',')->check(
+        CLI::IsMember({"layouts", "context", "shard", "expert", "recompute"}));
     command->add_option("--runners-up", options->runners_up, "how many more layouts are shown")
+        ->needs(search)
         ->check(CLI::Range(0, 1000))
         ->capture_default_str();
     add_output_options(*command, options->output,

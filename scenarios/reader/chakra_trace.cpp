@@ -401,6 +401,12 @@ std::vector<ChakraNode> parse_chakra(std::string_view bytes, std::string_view fi
     const char next = second == std::string_view::npos ? ' ' : bytes[second];
     const bool is_text = (bytes[first] == '{' && (next == '"' || next == '}')) ||
                          (bytes[first] == '[' && (next == '{' || next == ']'));
+    const bool is_plain = std::ranges::all_of(bytes.substr(0, 64), [](unsigned char c) {
+        return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
+    });
+    if (!is_text && is_plain) {
+        throw InputError(file, "", "is neither JSON nor a Chakra trace");
+    }
     return is_text ? parse_objects(bytes, file) : parse_messages(bytes, file);
 }
 

@@ -117,6 +117,9 @@ ComputeCurves::ComputeCurves(ConfigReader& job, const sim::ModelProfile& model, 
         if (compute->has("memory_share")) {
             compute->fail("memory_share", "goes with \"arithmetic_share\"");
         }
+        if (compute->has("floor") && !compute->has("fixed") && !compute->has("per_sample")) {
+            compute->fail("floor", "goes with \"fixed\" or \"per_sample\"");
+        }
         const double floor_s = seconds_of(*compute, "floor");
         const double fixed_s = seconds_of(*compute, "fixed");
         const double per_sample_s = seconds_of(*compute, "per_sample");

@@ -139,6 +139,7 @@ ZoneSpec read_zone(ConfigReader& config) {
     const std::filesystem::path file = machine_file(config, zone.machine);
     if (is_file(file, zone.machine)) {
         zone.inside = read_machine_file(config, file);
+        links.kind = zone.inside->machines().front().nics;
     } else {
         links.kind = machine_named(zone.machine, config.place_of("machine")).nics.kind;
         if (config.has("gpu")) {
@@ -153,15 +154,15 @@ ZoneSpec read_zone(ConfigReader& config) {
     }
     if (auto network = config.object_if_present("network")) zone.fabric = read_network(*network);
     expect_said_once(config, zone);
-    const bool unknown = zone.inside != nullptr && zone.count > 1 &&
-                         zone.inside->machines().front().nic_gbit_per_s == 0 &&
-                         !zone.fabric.bandwidth && (!zone.links || !zone.links->bandwidth);
-    if (unknown) {
-        config.fail("links", "expected a bandwidth: the machine's file does not say its NICs'");
+    if (zone.inside == nullptr || zone.count == 1) return zone;
+    if (zone.inside->devices_of(DeviceKind::nic).empty()) {
+        config.fail("machine",
+                    "expected a machine with NICs: its file has none. nvidia-smi lists those with "
+                    "RDMA alone: add a row and a column NIC0 for another");
     }
-    if (zone.inside != nullptr && zone.count > 1 &&
-        zone.inside->devices_of(DeviceKind::nic).empty()) {
-        config.fail("machine", "expected a machine with NICs: its file has none");
+    if (zone.inside->machines().front().nic_gbit_per_s == 0 && !zone.fabric.bandwidth &&
+        (!zone.links || !zone.links->bandwidth)) {
+        config.fail("links", "expected a bandwidth: the machine's file does not say its NICs'");
     }
     return zone;
 }

@@ -48,6 +48,7 @@ constexpr RingEfficiency a100 = {"NVLink 3", a100_ring / 300, 1, a100_copy / 1e9
 constexpr RingEfficiency p100 = {"NVLink 1", 18.0 / 20, 1, 0, "NCCL's topo.h: 18 of 20 GB/s"};
 constexpr RingEfficiency v100_switch = {"NVLink 2 through NVSwitch", 20.0 / 25, 1, 0,
                                         "NCCL's topo.h: 20 of 25 GB/s"};
+constexpr RingEfficiency turing = {"NVLink 2", 20.0 / 25, 1, 0, "NCCL's topo.h: 20 of 25 GB/s"};
 constexpr RingEfficiency hopper = {"NVLink 4", 20.6 / 25, 1, 0, "NCCL's topo.h: 20.6 of 25 GB/s"};
 constexpr RingEfficiency blackwell = {"NVLink 5", 40.1 / 50, 1, 0,
                                       "NCCL's topo.h: 40.1 of 50 GB/s"};
@@ -60,13 +61,10 @@ struct Family {
     const RingEfficiency* switched;
 };
 constexpr Family families[] = {
-    {"p100_sxm2", &p100, &p100},
-    {"v100_sxm", &v100_direct, &v100_switch},
-    {"a100", &a100, &a100},
-    {"h100", &hopper, &hopper},
-    {"h200", &hopper, &hopper},
-    {"b200", &blackwell, &blackwell},
-    {"gb200", &blackwell, &blackwell},
+    {"p100_sxm2", &p100, &p100},      {"v100_sxm", &v100_direct, &v100_switch},
+    {"rtx6000", &turing, &turing},    {"a100", &a100, &a100},
+    {"h100", &hopper, &hopper},       {"h200", &hopper, &hopper},
+    {"b200", &blackwell, &blackwell}, {"gb200", &blackwell, &blackwell},
 };
 
 }  // namespace

@@ -86,6 +86,7 @@ public:
                                           : std::string(device->second);
         machine.nic_gbit_per_s = static_cast<double>(nics.mbit) / 1e3;
         machine.nic_ports_left = nics.ports_left;
+        if (are_interfaces()) machine.nics = NicKind::ethernet;
         machine.amd = amd_;
     }
 
@@ -259,6 +260,17 @@ private:
 
     std::int64_t mbit_of(pugi::xml_node net) const {
         return number(net, "speed", 1, 100'000'000, 10'000);
+    }
+    // What NCCL reaches through sockets has the name of the host's interface (eth0, ens5, bond0),
+    // what it reaches through verbs that of a device (mlx5_0).
+    bool are_interfaces() const {
+        const auto is_interface = [](pugi::xml_node net) {
+            const std::string_view name = net.attribute("name").value();
+            return name.starts_with("eth") || name.starts_with("en") || name.starts_with("bond");
+        };
+        return !kept_nics_.empty() && std::ranges::all_of(kept_nics_, [&](pugi::xml_node nic) {
+            return std::ranges::all_of(nic.children("net"), is_interface);
+        });
     }
     // The network that they belong to is not in the file.
     std::vector<std::int64_t> ports_of(pugi::xml_node nic) const {

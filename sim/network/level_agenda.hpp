@@ -50,8 +50,7 @@ public:
     void erase_flow(std::uint32_t index) { erase(2 * index + 1); }
     // The first of all; not empty.
     Entry take() {
-        const std::uint32_t first =
-            heaped_ || (scans_left_ <= 0 && entries_.size() > scanned_max) ? heap_top() : least();
+        const std::uint32_t first = heaped_ || is_asked_often() ? heap_top() : least();
         const Item item = entries_[first];
         erase(key_of(item));
         return {std::bit_cast<double>(item.level), item.event(), item.index()};
@@ -59,8 +58,10 @@ public:
 
 private:
     static constexpr std::uint32_t nowhere = 0xffffffff;
-    static constexpr std::int32_t scans_max = 12;
-    static constexpr std::size_t scanned_max = 16;
+    // Measured: a dozen scans cost what a heap of them does; of a few it never pays.
+    static constexpr std::uint32_t scans_max = 12;
+    static constexpr std::size_t few = 16;
+    bool is_asked_often() { return entries_.size() > few && ++scans_ > scans_max; }
 
     // Bits of doubles above zero are in the order of their values, and are compared without jumps,
     // which nobody could foresee.
@@ -78,8 +79,7 @@ private:
     static std::uint32_t key_of(const Item& item) {
         return 2 * item.index() + (item.event() == LevelEvent::cap_reached ? 1 : 0);
     }
-    std::uint32_t least() {
-        --scans_left_;
+    std::uint32_t least() const {
         const Item* first = entries_.begin();
         unsigned __int128 of_first = first->order();
         for (const Item* item = first + 1; item != entries_.end(); ++item) {
@@ -99,7 +99,7 @@ private:
         if (place == entries_.size()) {
             if (place == 0) {
                 heaped_ = false;
-                scans_left_ = scans_max;
+                scans_ = 0;
             }
             return;
         }
@@ -117,7 +117,7 @@ private:
 
     PlainList<Item> entries_;
     std::vector<std::uint32_t> places_;  // of links' and flows' entries, in turn
-    std::int32_t scans_left_ = scans_max;
+    std::uint32_t scans_ = 0;            // of many, since it was empty
     bool heaped_ = false;
 };
 

@@ -20,11 +20,12 @@ public:
         }
         values_[count_++] = value;
     }
-    // For so many values, which shrink_to() then counts; what was there is gone.
+    // Has so many values from now on, of which the caller writes those that shrink_to() leaves.
     Value* room_for(std::size_t count) {
         if (values_.size() < count) [[unlikely]] {
             values_.resize(2 * count);
         }
+        count_ = count;
         return values_.data();
     }
     void pop() { --count_; }

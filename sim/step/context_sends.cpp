@@ -3,55 +3,44 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace ukemi::sim {
 namespace {
 
-std::int64_t part(std::int64_t all, std::int64_t parts) { return (all + parts - 1) / parts; }
-
-// Of one rank of a tensor group.
-struct Heads {
-    std::int64_t queries = 0;
-    std::int64_t keys = 0;  // and as many of values
-};
-Heads heads_of(const TransformerShape& shape, const LayoutRequest& request) {
-    return {shape.heads / request.degrees.tensor, part(shape.kv(), request.degrees.tensor)};
-}
-
-// So many heads of a rank's own tokens, in a micro-batch.
+// So many heads of a rank's own tokens, of a sample.
 Bytes own_tokens(const TransformerShape& shape, const LayoutRequest& request, std::int64_t heads) {
-    const std::int64_t tokens = request.batch * shape.sequence_length / request.context;
+    const std::int64_t tokens = shape.sequence_length / request.context;
     return request.value_bytes * bytes(tokens * heads * shape.head());
+}
+// The same of a micro-batch.
+Bytes sent(const TransformerShape& shape, const LayoutRequest& request, std::int64_t heads) {
+    return request.batch * own_tokens(shape, request, heads);
 }
 
 ContextSends in_a_ring(const TransformerShape& shape, const LayoutRequest& request,
                        ContextPass pass) {
-    const Bytes keys = own_tokens(shape, request, heads_of(shape, request).keys);
+    const Bytes keys = sent(shape, request, key_heads(shape, request));
     const bool forward = pass == ContextPass::forward || pass == ContextPass::scores_again;
     return {{}, ContextSends::Sent{ExchangeKind::context_ring, (forward ? 2 : 4) * keys}};
 }
 
-// Where there are fewer heads of keys than ranks, some get the same.
 ContextSends all_to_all(const TransformerShape& shape, const LayoutRequest& request,
                         ContextPass pass) {
     if (pass == ContextPass::scores_again) return {};
-    const Heads heads = heads_of(shape, request);
-    const std::int64_t keys = part(heads.keys, request.context) * request.context;
-    const ContextSends::Sent there{ExchangeKind::context_all_to_all,
-                                   own_tokens(shape, request, heads.queries + 2 * keys)};
-    const ContextSends::Sent back{ExchangeKind::context_all_to_all,
-                                  own_tokens(shape, request, heads.queries)};
+    const std::int64_t queries = shape.heads / request.degrees.tensor;
+    const std::int64_t all = queries + 2 * key_heads(shape, request);
+    const ContextSends::Sent there{ExchangeKind::context_all_to_all, sent(shape, request, all)};
+    const ContextSends::Sent back{ExchangeKind::context_all_to_all, sent(shape, request, queries)};
     return pass == ContextPass::forward ? ContextSends{there, back} : ContextSends{back, there};
 }
 
 ContextSends gathered(const TransformerShape& shape, const LayoutRequest& request,
                       ContextPass pass) {
-    const Bytes keys = 2 * own_tokens(shape, request, heads_of(shape, request).keys);
+    const Bytes keys = 2 * sent(shape, request, key_heads(shape, request));
     ContextSends sends;
-    if (pass != ContextPass::backward_again) sends.before = {ExchangeKind::context_gather, keys};
-    if (pass == ContextPass::backward || pass == ContextPass::backward_again) {
-        sends.with = {ExchangeKind::context_scatter, keys};
+    if (pass != ContextPass::backward_after_again)
+        sends.before = {ExchangeKind::context_gather, keys};
+    if (pass == ContextPass::backward || pass == ContextPass::backward_after_again) {
+        sends.of_scores = {ExchangeKind::context_scatter, keys};
     }
     return sends;
 }
@@ -69,22 +58,19 @@ ContextSends context_sends(const TransformerShape& shape, const LayoutRequest& r
     return {};
 }
 
-std::vector<ExchangeKind> context_kinds(const LayoutRequest& request) {
-    if (request.context == 1) return {};
-    switch (request.context_exchange) {
-        case ContextExchange::ring: return {ExchangeKind::context_ring};
-        case ContextExchange::all_to_all: return {ExchangeKind::context_all_to_all};
-        case ContextExchange::gather:
-            return {ExchangeKind::context_gather, ExchangeKind::context_scatter};
-    }
-    return {};
-}
-
 Bytes gathered_for_scores(const TransformerShape& shape, const LayoutRequest& request) {
     if (request.context == 1 || request.context_exchange != ContextExchange::gather) return {};
-    LayoutRequest of_one = request;
-    of_one.batch = 1;
-    return 2 * (request.context - 1) * own_tokens(shape, of_one, heads_of(shape, request).keys);
+    return 2 * (request.context - 1) * own_tokens(shape, request, key_heads(shape, request));
+}
+
+std::int64_t key_heads(const TransformerShape& shape, const LayoutRequest& request) {
+    const auto up_to = [](std::int64_t heads, std::int64_t ranks) {
+        return (heads + ranks - 1) / ranks * ranks;
+    };
+    const std::int64_t tensor = request.degrees.tensor;
+    const std::int64_t heads = up_to(shape.kv(), tensor) / tensor;
+    const bool by_heads = request.context_exchange == ContextExchange::all_to_all;
+    return by_heads ? up_to(heads, request.context) : heads;
 }
 
 std::string context_fault(const TransformerShape& shape, const LayoutRequest& request) {

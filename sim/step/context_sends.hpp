@@ -27,20 +27,21 @@ struct ContextSends {
         Bytes bytes;  // as the kind counts them
     };
     std::optional<Sent> before;
-    std::optional<Sent> with;  // the block of scores: beside it, or after it
+    std::optional<Sent> of_scores;  // which is sent beside them or after them, as its kind is
 };
 enum class ContextPass : std::uint8_t {
     forward,
-    scores_again,    // of selective recomputation, whose queries, keys and values are kept
-    backward,        // nothing was computed again before it
-    backward_again,  // the block's forward pass, or its scores, just were
+    scores_again,          // of selective recomputation, whose queries, keys and values are kept
+    backward,              // nothing was computed again before it
+    backward_after_again,  // the block's forward pass, or its scores, just were
 };
 ContextSends context_sends(const TransformerShape& shape, const LayoutRequest& request,
                            ContextPass pass);
-// Which kinds those are, none of a group of one.
-std::vector<ExchangeKind> context_kinds(const LayoutRequest& request);
-// Keys and values of a sample of other ranks, which are there while a block is computed.
+// Keys and values of a sample that other ranks have, which are there while scores are computed.
 Bytes gathered_for_scores(const TransformerShape& shape, const LayoutRequest& request);
+// Heads of keys that a context group of one tensor rank has, with the copies that all_to_all needs
+// where ranks are more than heads.
+std::int64_t key_heads(const TransformerShape& shape, const LayoutRequest& request);
 
 // Why such a group cannot divide the samples and heads of this model, or empty.
 std::string context_fault(const TransformerShape& shape, const LayoutRequest& request);

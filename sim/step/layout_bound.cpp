@@ -232,7 +232,7 @@ private:
             if (!block.exchange || (block.bytes == Bytes{} && !time.beside)) continue;
             const bool sums = *block.exchange == ExchangeKind::tensor_all_reduce ||
                               *block.exchange == ExchangeKind::all_reduce;
-            if (job_.nccl && !sums && !time.beside) continue;  // these do not take NCCL's times
+            if (job_.nccl && !sums && !time.beside) continue;  // of these nothing is reckoned
             time.exchange = exchange(p, *block.exchange, block.bytes);
         }
         return times;

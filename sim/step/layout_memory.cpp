@@ -27,9 +27,12 @@ Bytes bytes_kept(const TransformerShape& shape, const LayoutRequest& request,
     const std::int64_t parts = request.sequence_parallel ? ranks : request.context;
     whole = (whole + parts - 1) / parts;
     // Keys and values of the copies of heads that ranks beyond their number have.
-    const std::int64_t tensor = request.degrees.tensor;
-    const std::int64_t copies = (shape.kv() + tensor - 1) / tensor * tensor - shape.kv();
-    const std::int64_t values = kept.values + 2 * shape.sequence_length * copies * shape.head();
+    const std::int64_t copies = request.degrees.tensor * key_heads(shape, request) - shape.kv();
+    std::int64_t values = kept.values + 2 * shape.sequence_length * copies * shape.head();
+    // What the heads give is there by heads and by tokens.
+    if (request.context > 1 && request.context_exchange == ContextExchange::all_to_all) {
+        values += shape.sequence_length * shape.queries();
+    }
     const std::int64_t divided = rule.kept(values, kept.inputs, kept.twice).raw() + kept.bytes;
     return bytes(whole + (divided + ranks - 1) / ranks);
 }
@@ -44,6 +47,7 @@ struct Kept {
     Bytes loss;
     Bytes until_weights;
     Bytes scores;
+    Bytes gathered;  // keys and values of others while a block computes, backward gradients, too
 };
 Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const LayoutRequest& request,
                    const MemoryRule& rule) {
@@ -58,8 +62,8 @@ Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const Lay
         return kept;
     }
     const TransformerShape& shape = *model.transformer;
-    const Bytes block =
-        bytes_kept(shape, request, rule, true) + gathered_for_scores(shape, request);
+    const Bytes block = bytes_kept(shape, request, rule, true);
+    kept.gathered = gathered_for_scores(shape, request);
     const Bytes other = bytes_kept(shape, request, rule, !request.recompute_scores);
     const Bytes without_scores = bytes_kept(shape, request, rule, false);
     if (request.recompute || request.recompute_scores) kept.scores = block - without_scores;
@@ -105,12 +109,12 @@ MostKept most_kept(const LayoutRequest& request, std::int32_t stage_rank,
         if (pass.forward) {
             now.bytes += own.each.raw();
             ++now.micro_batches;
-            once = own.loss;
+            once = std::max(own.loss, own.gathered);
         } else if (pass.inputs) {
             now.bytes += std::max(own.until_weights - own.each, Bytes{}).raw();
-            once = std::max(own.scores, own.loss);
+            once = std::max(own.scores + 2 * own.gathered, own.loss);
         } else if (!pass.weights) {
-            once = std::max(own.once, own.loss);
+            once = std::max(own.once + 2 * own.gathered, own.loss);
         }
         most.bytes = std::max(most.bytes, now.bytes + once.raw());
         most.micro_batches = std::max(most.micro_batches, now.micro_batches);

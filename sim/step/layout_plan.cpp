@@ -150,15 +150,16 @@ private:
     void backward_unit(const LayerRange& unit, const LayerRange& range) {
         const std::vector<LayerCost>& layers = model_.layers;
         for (std::size_t i = unit.end; i-- > unit.begin;) {
+            const bool is_again = is_computed_again(model_, range, i, request_);
             // The two halves of a block are computed again together.
-            if (is_feed_forward(layers[i]) && is_computed_again(model_, range, i, request_)) {
+            if (is_feed_forward(layers[i]) && is_again) {
                 again(layers[i - 1]);
                 again(layers[i]);
             }
-            if (is_attention(layers[i]) && request_.recompute_scores &&
-                !is_computed_again(model_, range, i, request_)) {
+            if (is_attention(layers[i]) && request_.recompute_scores && !is_again) {
                 scores_again(layers[i]);
             }
+            after_scores_ = is_again || request_.recompute_scores;
             backward_layer(layers[i]);
         }
         if (request_.shard != Shard::parameters) return;
@@ -287,7 +288,7 @@ private:
     // Backward the reverse; gradients of weights stay in the middle if they are a pass of their
     // own.
     void add_beside(std::vector<ModelBlock>& blocks, ModelBlock whole, const LayerCost& layer,
-                    bool forward) {
+                    bool forward) const {
         const double kept = apart_ && !forward ? 0.5 : 1;
         ModelBlock begin = product_of(layer, forward, forward);
         ModelBlock end = product_of(layer, forward, !forward);
@@ -312,7 +313,7 @@ private:
 
     // Of attention, scores are a block of their own where tokens are divided.
     void add_blocks(std::vector<ModelBlock>& blocks, ModelBlock whole, const LayerCost& layer,
-                    bool forward) {
+                    bool forward) const {
         if (request_.context > 1 && is_attention(layer)) {
             ModelBlock scores = scores_of(layer, forward);
             whole.share -= scores.share;
@@ -320,9 +321,8 @@ private:
             scores.gradients_ready = blocks.empty() ? 0 : blocks.back().gradients_ready;
             add_scores(blocks, scores,
                        forward         ? ContextPass::forward
-                       : scores_again_ ? ContextPass::backward_again
+                       : after_scores_ ? ContextPass::backward_after_again
                                        : ContextPass::backward);
-            scores_again_ = false;
         }
         blocks.push_back(whole);
     }
@@ -331,9 +331,9 @@ private:
         if (sends.before) {
             blocks.push_back({0, scores.gradients_ready, sends.before->kind, sends.before->bytes});
         }
-        if (sends.with) {
-            scores.exchange = sends.with->kind;
-            scores.bytes = sends.with->bytes;
+        if (sends.of_scores) {
+            scores.exchange = sends.of_scores->kind;
+            scores.bytes = sends.of_scores->bytes;
         }
         blocks.push_back(scores);
     }
@@ -361,7 +361,7 @@ private:
     // A layer's block; around it, of experts on other ranks, each token to those that it takes, and
     // back.
     void add_layer(std::vector<ModelBlock>& blocks, const ModelBlock& block, const LayerCost& layer,
-                   bool forward, double before) {
+                   bool forward, double before) const {
         const std::size_t first = blocks.size();
         if (overlaps(layer)) {
             add_beside(blocks, block, layer, forward);
@@ -373,7 +373,7 @@ private:
         if (forward && has_experts(layer)) blocks[first].host_waits = true;
     }
     void add_exchanged(std::vector<ModelBlock>& blocks, const ModelBlock& block,
-                       const LayerCost& layer, bool forward, double before) {
+                       const LayerCost& layer, bool forward, double before) const {
         const ModelBlock tokens{0, before, ExchangeKind::token_all_to_all, taken(handed_on())};
         blocks.push_back(tokens);
         add_blocks(blocks, block, layer, forward);
@@ -408,7 +408,6 @@ private:
         block.gradients_ready = ready();
         reduce_activations(block, layer);
         add_layer(stage_.backward, block, layer, true, ready());
-        scores_again_ = true;
     }
 
     // Scores, softmax and the weighted sum.
@@ -416,7 +415,6 @@ private:
         ModelBlock block = scores_of(layer, true);
         block.gradients_ready = ready();
         add_scores(stage_.backward, block, ContextPass::scores_again);
-        scores_again_ = true;
     }
 
     // Of a layer's backward pass; without times of kernels, one of two products of each matrix.
@@ -476,7 +474,7 @@ private:
     bool apart_ = false;           // gradients of weights are a pass of their own
     std::size_t layers_ = 0;       // of the stage
     std::size_t layers_back_ = 0;  // of these, whose backward pass is over
-    bool scores_again_ = false;    // they were just computed once more
+    bool after_scores_ = false;    // which were just computed again
     StageWork stage_;
 };
 
@@ -550,7 +548,6 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     LayoutWork work;
     work.degrees = request.degrees;
     work.context = request.context;
-    work.context_kinds = context_kinds(request);
     work.expert = request.expert;
     work.whole_experts = request.whole_experts;
     work.overlaps_tensor = request.overlap_tensor;

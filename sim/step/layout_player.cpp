@@ -68,12 +68,13 @@ void LayoutPlayer::place(StepHost& host) {
                                                  cell_workers(replica, to), sent_by(job())),
                          {}});
     };
+    const std::vector<ExchangeKind> context_kinds = work_.context_kinds();
     for (std::int32_t p = 0; p < degrees.pipeline; ++p) {
         for (std::int32_t d = 0; d < degrees.data; ++d) {
             cells_.emplace_back();
             cells_.back().replica = d;
             cells_.back().stage_rank = p;
-            place_cell(network, cell_workers(d, p));
+            place_cell(network, cell_workers(d, p), context_kinds);
             if (degrees.pipeline == 1) continue;
             add_way(d, p, (p + degrees.pipeline - 1) % degrees.pipeline);
             add_way(d, p, (p + 1) % degrees.pipeline);
@@ -83,7 +84,8 @@ void LayoutPlayer::place(StepHost& host) {
 
 // Its tensor groups, one for each context rank; and its context groups of these, one for each
 // tensor rank.
-void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceId>& workers) {
+void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceId>& workers,
+                              std::span<const ExchangeKind> context_kinds) {
     const auto tensor = static_cast<std::size_t>(work_.degrees.tensor);
     if (tensor > 1) {
         auto& placed = within_[ExchangeKind::tensor_all_reduce].emplace_back();
@@ -106,7 +108,7 @@ void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceI
             scatters.push_back(placed_parts(network, ExchangeKind::reduce_scatter, job(), group));
         }
     }
-    for (const ExchangeKind kind : work_.context_kinds) {
+    for (const ExchangeKind kind : context_kinds) {
         std::vector<PlacedCollective>& placed = within_[kind].emplace_back();
         for (std::size_t t = 0; t < tensor; ++t) {
             std::vector<DeviceId> group;
@@ -284,7 +286,7 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             if (--cell.left > 0) break;
             if (cell.state == State::computing) return ring_arrived(number, now);
             count_exchange(cell, now - cell.since);
-            note_span(cell, "all-reduce", cell.since, now);
+            note_span(cell, words_of(exchange_of(cell)), cell.since, now);
             next_block(number, now);
             break;
         }
@@ -413,14 +415,13 @@ void LayoutPlayer::send_within(std::size_t index, const std::vector<PlacedCollec
 // Of the last rank, all is there: what computes with that is one part of all.
 void LayoutPlayer::ring_arrived(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
-    const ExchangeKind kind = *work_.blocks_of(pass_of(cell))[cell.block].exchange;
+    const ExchangeKind kind = exchange_of(cell);
     Duration last = Duration::of((cell.until - cell.since).raw() / work_.parts(kind));
     if (kind == ExchangeKind::tensor_scatter) last = {};
     const Instant end = std::max(cell.until, now + last);
     count_exchange(cell, end - cell.until);
     cell.spare += end - cell.until;
-    const bool ring = kind == ExchangeKind::context_ring;
-    note_span(cell, ring ? "wait for keys and values" : "wait for pieces", cell.until, end);
+    note_span(cell, words_of(kind), cell.until, end);
     compute_until(index, end);
 }
 

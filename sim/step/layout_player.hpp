@@ -131,7 +131,11 @@ private:
 
     void play_step(Instant begin) override;
     void place(StepHost& host);
-    void place_cell(ClusterNetwork& network, const std::vector<DeviceId>& workers);
+    ExchangeKind exchange_of(const Cell& cell) const {
+        return *work_.blocks_of(pass_of(cell))[cell.block].exchange;
+    }
+    void place_cell(ClusterNetwork& network, const std::vector<DeviceId>& workers,
+                    std::span<const ExchangeKind> context_kinds);
     void place_exchanges(ClusterNetwork& network);
     void place_meetings(ClusterNetwork& network, ExchangeKind kind);
     void place_gradients(StepHost& host);

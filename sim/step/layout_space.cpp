@@ -116,6 +116,15 @@ private:
         }
     }
 
+    // A context degree that the search did not choose and that goes with no tensor degree is left
+    // to make_layout(), which says why.
+    bool cannot_divide_tokens(LayoutRequest request) const {
+        if (!model_.transformer || context_fault(*model_.transformer, request).empty())
+            return false;
+        request.degrees.tensor = 1;
+        return wide_.context || context_fault(*model_.transformer, request).empty();
+    }
+
     const ModelProfile& model_;
     LayoutDimensions wide_;
     std::vector<LayoutRequest> all_;
@@ -126,10 +135,7 @@ std::vector<std::int64_t> contexts_of(const ModelProfile& model, const LayoutReq
     if (!all_of_them || !model.transformer) return {like.context};
     std::vector<std::int64_t> contexts;
     for (const std::int64_t context : divisors_of(workers, degree_most)) {
-        LayoutRequest request = like;
-        request.degrees.tensor = 1;
-        request.context = static_cast<std::int32_t>(context);
-        if (context_fault(*model.transformer, request).empty()) contexts.push_back(context);
+        contexts.push_back(context);
     }
     return contexts;
 }
@@ -142,7 +148,7 @@ void LayoutSpace::add_degrees(LayoutRequest request, std::int64_t samples, std::
     for (const std::int64_t tensor : divisors_of(workers, cut_most)) {
         if (shape && (shape->hidden % tensor != 0 || shape->heads % tensor != 0)) continue;
         request.degrees.tensor = static_cast<std::int32_t>(tensor);
-        if (shape && !context_fault(*shape, request).empty()) continue;
+        if (cannot_divide_tokens(request)) continue;
         request.sequence_parallel = sequence_parallel && tensor > 1;
         request.overlap_tensor = overlap_tensor && tensor > 1;
         for (const std::int64_t pipeline : divisors_of(workers / tensor, cut_most)) {

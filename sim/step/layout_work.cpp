@@ -1,7 +1,34 @@
 // layout_work.cpp — who holds what of a layout, and who adds up whose gradients.
 #include "sim/step/layout_work.hpp"
 
+#include <set>
+
 namespace ukemi::sim {
+
+std::string words_of(ExchangeKind kind) {
+    switch (kind) {
+        case ExchangeKind::context_ring: return "wait for keys and values";
+        case ExchangeKind::context_gather: return "gather of keys and values";
+        case ExchangeKind::context_scatter: return "reduce-scatter of gradients of keys and values";
+        case ExchangeKind::context_all_to_all: return "all-to-all of heads";
+        case ExchangeKind::tensor_gather:
+        case ExchangeKind::tensor_scatter: return "wait for pieces";
+        default: return "all-reduce";
+    }
+}
+
+std::vector<ExchangeKind> LayoutWork::context_kinds() const {
+    std::set<ExchangeKind> sent;
+    if (context == 1) return {};
+    for (const StageWork& stage : stages) {
+        for (const std::vector<ModelBlock>* blocks : {&stage.forward, &stage.backward}) {
+            for (const ModelBlock& block : *blocks) {
+                if (block.exchange && is_of_context(*block.exchange)) sent.insert(*block.exchange);
+            }
+        }
+    }
+    return {sent.begin(), sent.end()};
+}
 
 std::vector<DeviceId> LayoutWork::holders_of(std::span<const DeviceId> workers, std::int32_t tensor,
                                              std::int32_t stage_rank) const {

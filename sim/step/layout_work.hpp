@@ -61,6 +61,9 @@ constexpr bool is_within_cell(ExchangeKind kind) {
     return kind == ExchangeKind::tensor_all_reduce || is_of_context(kind) || is_beside(kind);
 }
 
+// Of what a cell does meanwhile, in a trace.
+std::string words_of(ExchangeKind kind);
+
 // What a rank brings of parameters that are divided: among all that hold the same, and of experts
 // among those that have the same ones.
 struct DividedPart {
@@ -94,8 +97,7 @@ struct StageWork {
 
 struct LayoutWork {
     policies::Layout degrees;
-    std::int32_t context = 1;                      // ranks that divide a sample's tokens
-    std::vector<ExchangeKind> context_kinds = {};  // that they have; none of one rank
+    std::int32_t context = 1;    // ranks that divide a sample's tokens
     std::int32_t expert = 1;     // of expert_holders(), in this order: ranks that divide experts
     bool whole_experts = false;  // that tensor ranks do not cut; each has tokens of its own
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
@@ -118,6 +120,8 @@ struct LayoutWork {
     std::int32_t parts(ExchangeKind kind) const {
         return is_of_context(kind) ? context : degrees.tensor;
     }
+    // What they send each other, of one rank nothing.
+    std::vector<ExchangeKind> context_kinds() const;
     std::int32_t cell() const { return degrees.tensor * context; }  // that compute a pass together
     std::int32_t workers() const { return cell() * degrees.data * degrees.pipeline; }
     // `inner`: of the cell, tensor rank + tensor × context rank.

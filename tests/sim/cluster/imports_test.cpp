@@ -251,6 +251,13 @@ TEST_CASE("imports: a NIC that stands under several sockets is one", "[imports]"
                          topology.machines().front().nic_gbit_per_s};
     };
     const std::string eth0 = R"(<net name="eth0" dev="0" speed="10000" port="0" guid="0x0"/>)";
+    const auto kind_of = [](const std::string& text) {
+        return sim::parse_nccl_topology(text, "dump.xml").machines().front().nics;
+    };
+    CHECK(kind_of(virtual_xml(eth0, eth0)) == sim::NicKind::ethernet);
+    const std::string mlx5 = changed(eth0, "eth0", "mlx5_0");
+    CHECK(kind_of(virtual_xml(mlx5, mlx5)) == sim::NicKind::infiniband);
+    CHECK(kind_of(virtual_xml(eth0, mlx5)) == sim::NicKind::infiniband);
     const std::string eth1 = R"(<net name="eth1" dev="1" speed="10000" port="0" guid="0x1"/>)";
     CHECK(nics_of(virtual_xml(eth0, eth0)) == std::pair{std::size_t{1}, 10.0});
     CHECK(nics_of(virtual_xml(eth0 + eth1, eth0 + eth1)) == std::pair{std::size_t{1}, 20.0});

@@ -142,7 +142,10 @@ TEST_CASE("fair share: any sequence of changes leads to the rates of filling ane
         RandomStream random(seed, "test/fair_share");
         FairShare shares;
         Model model;
-        const auto links = static_cast<std::size_t>(random.integer(2, 25));
+        std::map<FairShare::Slot, std::vector<Hop>> alone;  // of one strand
+        const bool many = random.chance(0.1);               // of which the solver makes a heap
+        const auto links =
+            static_cast<std::size_t>(many ? random.integer(80, 150) : random.integer(2, 25));
         const bool few_values = random.chance(0.5);  // many ties
         const auto capacity = [&] {
             if (random.chance(0.03)) return 0.0;
@@ -158,7 +161,7 @@ TEST_CASE("fair share: any sequence of changes leads to the rates of filling ane
             CAPTURE(step);
             const std::int64_t changes = random.integer(1, 4);
             for (std::int64_t i = 0; i < changes; ++i) {
-                const auto slot = static_cast<FairShare::Slot>(random.integer(0, 30));
+                const auto slot = static_cast<FairShare::Slot>(random.integer(0, many ? 200 : 30));
                 if (random.chance(0.1)) {
                     const auto link = static_cast<std::size_t>(
                         random.integer(0, static_cast<std::int64_t>(links) - 1));
@@ -168,11 +171,18 @@ TEST_CASE("fair share: any sequence of changes leads to the rates of filling ane
                     const bool uncapped = random.chance(0.3);
                     model.flows[slot].cap = uncapped ? FairShare::unlimited : capacity() / 4;
                     shares.set_cap(slot, model.flows[slot].cap);
+                } else if (model.flows.contains(slot) && random.chance(0.2)) {
+                    const auto strands = static_cast<std::uint32_t>(random.integer(1, 4));
+                    std::vector<Hop> hops = alone[slot];
+                    for (Hop& hop : hops) hop.parts *= strands;
+                    model.flows[slot].hops = hops;
+                    shares.set_strands(slot, strands);
                 } else if (model.flows.erase(slot) == 1) {
                     shares.remove(slot);
                 } else {
                     model.flows[slot] = {random_hops(random, links, coupled)};
-                    shares.add(slot, shares.add_route(model.flows[slot].hops));
+                    alone[slot] = model.flows[slot].hops;
+                    shares.add(slot, shares.add_route(alone[slot]));
                 }
             }
             check_rates(shares, model);

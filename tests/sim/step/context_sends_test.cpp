@@ -18,7 +18,7 @@ using sim::ContextPass;
 using sim::ExchangeKind;
 
 // 2 blocks, 16 heads of 64, 4 of keys and values, 4096 tokens.
-sim::ModelProfile sent_transformer(std::int64_t vocabulary = 32000) {
+sim::ModelProfile sent_transformer(std::int64_t vocabulary = 32000, bool flash = true) {
     sim::TransformerShape shape;
     shape.layers = 2;
     shape.hidden = 1024;
@@ -27,7 +27,7 @@ sim::ModelProfile sent_transformer(std::int64_t vocabulary = 32000) {
     shape.vocabulary = vocabulary;
     shape.sequence_length = 4096;
     shape.positions = 4096;
-    shape.flash = true;
+    shape.flash = flash;
     return sim::gpt2("sent", shape);
 }
 
@@ -68,34 +68,34 @@ TEST_CASE("context sends: bytes of every way, forward and backward, by hand", "[
             const auto forward =
                 sends(ContextExchange::all_to_all, 2, tensor, ContextPass::forward);
             check_sent(forward.before, kind, heads_bytes((16 + 2 * 4) / tensor, 2));
-            check_sent(forward.with, kind, heads_bytes(16 / tensor, 2));
+            check_sent(forward.of_scores, kind, heads_bytes(16 / tensor, 2));
             const auto backward =
                 sends(ContextExchange::all_to_all, 2, tensor, ContextPass::backward);
             check_sent(backward.before, kind, heads_bytes(16 / tensor, 2));
-            check_sent(backward.with, kind, heads_bytes((16 + 2 * 4) / tensor, 2));
+            check_sent(backward.of_scores, kind, heads_bytes((16 + 2 * 4) / tensor, 2));
         }
         // Eight ranks have four heads of keys twice.
         const auto copied = sends(ContextExchange::all_to_all, 8, 1, ContextPass::forward);
         check_sent(copied.before, kind, heads_bytes(16 + 2 * 8, 8));
         const auto again = sends(ContextExchange::all_to_all, 2, 1, ContextPass::scores_again);
         CHECK_FALSE(again.before);
-        CHECK_FALSE(again.with);
+        CHECK_FALSE(again.of_scores);
     }
     SECTION("gather: keys and values, then their gradients") {
         const auto forward = sends(ContextExchange::gather, 4, 2, ContextPass::forward);
         check_sent(forward.before, ExchangeKind::context_gather, heads_bytes(2 * 2, 4));
-        CHECK_FALSE(forward.with);
+        CHECK_FALSE(forward.of_scores);
         const auto backward = sends(ContextExchange::gather, 4, 2, ContextPass::backward);
         check_sent(backward.before, ExchangeKind::context_gather, heads_bytes(2 * 2, 4));
-        check_sent(backward.with, ExchangeKind::context_scatter, heads_bytes(2 * 2, 4));
-        CHECK_FALSE(sends(ContextExchange::gather, 4, 2, ContextPass::backward_again).before);
+        check_sent(backward.of_scores, ExchangeKind::context_scatter, heads_bytes(2 * 2, 4));
+        CHECK_FALSE(sends(ContextExchange::gather, 4, 2, ContextPass::backward_after_again).before);
     }
     SECTION("of one rank nothing") {
         for (const auto exchange :
              {ContextExchange::ring, ContextExchange::all_to_all, ContextExchange::gather}) {
             const auto none = sends(exchange, 1, 1, ContextPass::forward);
             CHECK_FALSE(none.before);
-            CHECK_FALSE(none.with);
+            CHECK_FALSE(none.of_scores);
         }
     }
 }
@@ -103,10 +103,12 @@ TEST_CASE("context sends: bytes of every way, forward and backward, by hand", "[
 TEST_CASE("context sends: a step takes its computing and every exchange, one after the other",
           "[context]") {
     const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
-    const sim::ModelProfile model = sent_transformer();
-    for (const bool again : {false, true}) {
+    // Whether blocks are computed again: none, all, the first of both; or scores.
+    const auto again = GENERATE(as<std::string>(), "none", "all", "first", "scores");
+    {
         for (const auto exchange : {ContextExchange::all_to_all, ContextExchange::gather}) {
             CAPTURE(again, exchange);
+            const sim::ModelProfile model = sent_transformer(32000, again != "scores");
             sim::StepJob job;
             job.name = "job";
             job.workers = topology.workers();
@@ -115,7 +117,9 @@ TEST_CASE("context sends: a step takes its computing and every exchange, one aft
             // Of one GPU; a quarter of it on each of four, and a forward pass more.
             job.compute.assign(job.workers.size(), milliseconds(1200));
             sim::LayoutRequest request = sends_request(exchange, 4);
-            request.recompute = again;
+            request.recompute = again == "all" || again == "first";
+            request.recompute_blocks = again == "first" ? 1 : 0;
+            request.recompute_scores = again == "scores";
             job.layout = sim::make_layout(model, request, "test");
             for (sim::StageWork& stage : job.layout->stages) stage.buckets.clear();
             const auto alone = [&](ExchangeKind kind, std::int64_t size) {
@@ -129,7 +133,7 @@ TEST_CASE("context sends: a step takes its computing and every exchange, one aft
                 const auto kind = ExchangeKind::context_all_to_all;
                 const Duration both =
                     alone(kind, heads_bytes(24, 4)) + alone(kind, heads_bytes(16, 4));
-                sent = (again ? 3 : 2) * 2 * both;  // passes, of two blocks
+                sent = (again == "all" ? 6 : again == "first" ? 5 : 4) * both;  // two blocks
             } else {
                 // Backward gathered again, by the pass itself or by the one before it.
                 sent = 2 * (2 * alone(ExchangeKind::context_gather, heads_bytes(8, 4)) +
@@ -154,10 +158,30 @@ TEST_CASE("context sends: gathered keys and values are there while a block is co
         request.recompute = true;
         return sim::layout_memory(model, request, rule).need.kept;
     };
-    CHECK(kept(ContextExchange::all_to_all) == kept(ContextExchange::ring));
-    // Of the three other ranks, and three samples.
+    // What the heads of two blocks of three samples give, once more by tokens: of the one that is
+    // computed again alone.
+    CHECK(kept(ContextExchange::all_to_all) - kept(ContextExchange::ring) ==
+          bytes(heads_bytes(16, 4)));
+    // Of the three other ranks, and three samples; backward with their gradients.
     CHECK(kept(ContextExchange::gather) - kept(ContextExchange::ring) ==
-          bytes(3 * heads_bytes(8, 4)));
+          bytes(2 * 3 * heads_bytes(8, 4)));
+    // Whatever the schedule: its inputs' passes have them, too.
+    const auto kept_by = [&](sim::PipelineKind schedule, ContextExchange exchange) {
+        sim::LayoutRequest request = sends_request(exchange, 4);
+        request.degrees.pipeline = 2;
+        request.micro_batches = 4;
+        request.schedule = schedule;
+        return sim::layout_memory(model, request, rule).need.kept;
+    };
+    for (const auto schedule :
+         {sim::PipelineKind::gpipe, sim::PipelineKind::one_forward_one_backward,
+          sim::PipelineKind::zero_bubble}) {
+        CAPTURE(schedule);
+        CHECK(kept_by(schedule, ContextExchange::gather) >
+              kept_by(schedule, ContextExchange::ring));
+        CHECK(kept_by(schedule, ContextExchange::all_to_all) >
+              kept_by(schedule, ContextExchange::ring));
+    }
 }
 
 TEST_CASE("context sends: heads and tokens that are not divided are refused, and passed over",
@@ -180,6 +204,12 @@ TEST_CASE("context sends: heads and tokens that are not divided are refused, and
         divided += one.context > 1 ? 1 : 0;
     }
     CHECK(divided > 0);
+    // A degree that was not searched for is refused by its name.
+    like.context = 3;
+    for (const sim::LayoutRequest& one : sim::all_layouts(model, like, 24)) {
+        CHECK_THROWS_WITH(sim::make_layout(model, one, "here"), Catch::Contains("context 3"));
+    }
+    CHECK_FALSE(sim::all_layouts(model, like, 24).empty());
 }
 
 }  // namespace ukemi

@@ -59,7 +59,6 @@ TEST_CASE("context: a block ends as if each part were computed with as it comes"
         sim::StepJob job = ring_job(topology);
         sim::LayoutWork work;
         work.context = 4;
-        work.context_kinds = {sim::ExchangeKind::context_ring};
         work.stages.resize(1);
         sim::ModelBlock block{compute / whole_seconds(1)};
         block.exchange = sim::ExchangeKind::context_ring;
