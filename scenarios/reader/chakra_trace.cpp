@@ -405,7 +405,7 @@ std::vector<ChakraNode> parse_chakra(std::string_view bytes, std::string_view fi
         return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
     });
     if (!is_text && is_plain) {
-        throw InputError(file, "", "is neither JSON nor a Chakra trace");
+        throw InputError(file, "", "expected a Chakra trace, as objects of JSON or as messages");
     }
     return is_text ? parse_objects(bytes, file) : parse_messages(bytes, file);
 }

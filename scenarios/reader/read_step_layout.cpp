@@ -41,6 +41,24 @@ void read_recompute(ConfigReader& config, sim::LayoutRequest& request) {
     }
 }
 
+void expect_all_workers(const ConfigReader& config, const sim::LayoutRequest& request,
+                        std::int64_t workers) {
+    const policies::Layout& degrees = request.degrees;
+    if (std::int64_t{degrees.tensor} * request.context * degrees.pipeline * degrees.data ==
+        workers) {
+        return;
+    }
+    if (request.context > 1) {
+        config.fail("data", fmt::format("expected tensor x context x pipeline x data to be the {} "
+                                        "workers, found {} x {} x {} x {}",
+                                        workers, degrees.tensor, request.context, degrees.pipeline,
+                                        degrees.data));
+    }
+    config.fail("data", fmt::format("expected tensor x pipeline x data to be the {} workers, "
+                                    "found {} x {} x {}",
+                                    workers, degrees.tensor, degrees.pipeline, degrees.data));
+}
+
 }  // namespace
 
 sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
@@ -55,16 +73,6 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
     const std::int64_t context = config->integer("context", 1, 1024, 1);
     const std::int64_t data = config->integer(
         "data", 1, 1 << 20, std::max<std::int64_t>(workers / (tensor * context * pipeline), 1));
-    if (context > 1 && tensor * context * pipeline * data != workers) {
-        config->fail("data", fmt::format("expected tensor x context x pipeline x data to be the {} "
-                                         "workers, found {} x {} x {} x {}",
-                                         workers, tensor, context, pipeline, data));
-    }
-    if (tensor * context * pipeline * data != workers) {
-        config->fail("data", fmt::format("expected tensor x pipeline x data to be the {} workers, "
-                                         "found {} x {} x {}",
-                                         workers, tensor, pipeline, data));
-    }
     request.degrees = {static_cast<std::int32_t>(data), static_cast<std::int32_t>(pipeline),
                        static_cast<std::int32_t>(tensor)};
     request.context = static_cast<std::int32_t>(context);
@@ -95,7 +103,8 @@ sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
                                  tensor, whole));
     }
     request.whole_experts = whole < tensor;
-    config->finish();
+    config->finish();  // a misspelt degree is what is wrong, not the number of workers
+    expect_all_workers(*config, request, workers);
     return request;
 }
 

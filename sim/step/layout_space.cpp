@@ -133,11 +133,7 @@ private:
 std::vector<std::int64_t> contexts_of(const ModelProfile& model, const LayoutRequest& like,
                                       std::int64_t workers, bool all_of_them) {
     if (!all_of_them || !model.transformer) return {like.context};
-    std::vector<std::int64_t> contexts;
-    for (const std::int64_t context : divisors_of(workers, degree_most)) {
-        contexts.push_back(context);
-    }
-    return contexts;
+    return divisors_of(workers, degree_most);
 }
 
 void LayoutSpace::add_degrees(LayoutRequest request, std::int64_t samples, std::int64_t workers) {

@@ -129,6 +129,8 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
         {{"describe", "--topology", "dgx1_v100", "--machines", "100000"},
          "ukemi: --machines: expected 1 to 65536 machines, found 100000"},
         {{"list", "polcies"}, "no list of \"polcies\" (did you mean \"policies\"?)"},
+        {{"list", "nonsense"}, "no list of \"nonsense\": expected one of scenarios, policies, "},
+        {{"simulate", "a.json", "--runners-up", "3"}, "--runners-up requires --search"},
         {{"replay", "a.json"}, "a.json: cannot be opened: No such file or directory"},
         {{"replay-log", "no.jsonl"}, "no.jsonl: cannot be opened: No such file or directory"},
         {{"check", "no\nway.json"}, "no\\nway.json: cannot be opened"},

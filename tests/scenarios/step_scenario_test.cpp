@@ -69,6 +69,9 @@ constexpr Wrong wrong[] = {
     {"/job/layout", "{\"tensor\": 3}",
      ": at /job/layout/data: expected tensor x pipeline x data to be the 4 workers, found 3 x "
      "1 x 1"},
+    {"/job/layout", "{\"tensr\": 2, \"data\": 2}",
+     ": at /job/layout: unknown key \"tensr\" (did you mean \"tensor\"?)\nsmall.json: at "
+     "/job/layout/data: expected tensor x pipeline x data to be the 4 workers, found 1 x 1 x 2"},
     {"/job/layout", "{\"pipeline\": 2}",
      ": at /job/layout: only transformers are cut or computed again, and resnet50 is none"},
     {"/job/layout", "{\"chunks\": 2}",

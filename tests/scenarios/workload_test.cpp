@@ -481,6 +481,9 @@ TEST_CASE("workload: a JSON trace is read whole or refused where it ends", "[wor
          {"[" + one + "]", "[" + one + ",\n" + one + "]\n", one + "\n" + one, std::string("[]")}) {
         CHECK(trace(whole).empty());
     }
+    for (const char* other : {"not json at all\n", "[1, 2]", "id,type\n1,4\n"}) {
+        CHECK(trace(other) == "t.json: expected a Chakra trace, as objects of JSON or as messages");
+    }
     const std::string end = "found the end of the file";
     CHECK(trace("[" + one + ",") == "t.json:1:40: expected an object of a Chakra trace, " + end);
     CHECK(trace("[" + one) == "t.json:1:39: expected a comma or the list's end, " + end);

@@ -170,6 +170,14 @@ TEST_CASE("cluster file: a topology file is a machine, taken and wired as the cl
                       Catch::Contains("cluster.json: at /gpu: expected the kind of the machine"));
     CHECK_THROWS_WITH(cluster(R"({"machine": "node.txt", "gpu": "v100_sxm2_32gb", "count": 2})"),
                       Catch::Contains("at /links: expected a bandwidth"));
+    std::ofstream(folder / "alone.txt") << "\tGPU0\tGPU1\tCPU Affinity\n"
+                                           "GPU0\t X \tPHB\t0-15\nGPU1\tPHB\t X \t0-15\n";
+    for (const char* links : {"", R"(, "links": {"bandwidth": "25 Gbit/s"})"}) {
+        CHECK_THROWS_WITH(
+            cluster(fmt::format(R"({{"machine": "alone.txt", "gpu": "t4", "count": 2{}}})", links)),
+            Catch::Contains("at /machine: expected a machine with NICs") &&
+                Catch::Contains("add a row and a column NIC0"));
+    }
     CHECK_THROWS_WITH(cluster(R"({"machine": "node.xml", "gpu": "v100", "count": 2})"),
                       Catch::Contains("at /gpu: there is no GPU \"v100\""));
     // A preset on other links.
