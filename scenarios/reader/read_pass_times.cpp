@@ -19,14 +19,14 @@ namespace ukemi::scenarios {
 
 namespace {
 
-std::string_view gpu_of(const ConfigReader& config, const sim::Topology& topology,
-                        sim::DeviceId worker) {
+const sim::Machine& machine_of(const ConfigReader& config, const sim::Topology& topology,
+                               sim::DeviceId worker) {
     const sim::Machine& machine = topology.machine(topology.device(worker).machine);
     if (machine.gpu.empty()) {
         config.fail("",
                     fmt::format("expected machines with GPUs, found {} without", machine.preset));
     }
-    return machine.gpu;
+    return machine;
 }
 
 struct PassTime {
@@ -130,7 +130,8 @@ std::vector<std::int32_t> stage_ranks_on(const ConfigReader& config, const sim::
         entry.job.workers.size() / static_cast<std::size_t>(entry.request.degrees.pipeline);
     std::vector<std::int32_t> found;
     for (std::size_t rank = 0; rank < entry.job.workers.size(); ++rank) {
-        if (gpu_of(config, topology, entry.job.workers[rank]) != gpu) continue;
+        const sim::Machine& machine = machine_of(config, topology, entry.job.workers[rank]);
+        if (sim::gpu_name_of(machine) != gpu) continue;
         const auto stage_rank = static_cast<std::int32_t>(rank / each);
         if (found.empty() || found.back() != stage_rank) found.push_back(stage_rank);
     }
@@ -188,10 +189,11 @@ std::vector<double> read_pass_times(ConfigReader& config, const sim::Topology& t
     std::string first_curve;           // what bounds the first kind
     std::vector<std::size_t> kind_of;  // by rank
     for (const sim::DeviceId worker : entry.job.workers) {
-        const std::string_view name = gpu_of(config, topology, worker);
+        const sim::Machine& machine = machine_of(config, topology, worker);
+        const std::string_view name = sim::gpu_name_of(machine);
         const auto [kind, is_new] = kinds.emplace(name, times.size());
         if (is_new) {
-            const sim::GpuProfile& gpu = sim::gpu_named(name, config.file());
+            const sim::GpuProfile& gpu = sim::gpu_profile_of(machine, config.file());
             const sim::GpuProfile*& least = entry.least_gpu;
             if (least == nullptr || gpu.memory_gb_per_s < least->memory_gb_per_s) least = &gpu;
             entry.gpu_memory = times.empty() ? gpu.memory : std::min(entry.gpu_memory, gpu.memory);

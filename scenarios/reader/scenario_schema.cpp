@@ -211,7 +211,8 @@ constexpr std::array job_examples = {
 
 constexpr std::array step_examples = {
     R"({"name": "a", "seed": 2,
-        "cluster": {"zones": [{"machine": "p3.2xlarge", "count": 4, "links": {}}]},
+        "cluster": {"zones": [{"machine": "p3.2xlarge", "count": 4, "links": {},
+                               "gpu": {"tflops": {}}}]},
         "jobs": [{"name": "one", "model": "resnet50", "batch": 16, "workers": 2, "steps": 7},
                  {"name": "two", "model": "resnet50", "batch": 8, "steps": 9}],
         "cross_traffic": [{"from": 0, "to": 1}],
@@ -243,7 +244,8 @@ constexpr std::array step_examples = {
         "job": {"model": {"kind": "counted", "parameters": 1000, "tensors": 10,
                           "forward_flops": 1e6}, "batch": 6, "steps": 11},
         "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
-    R"({"name": "g", "seed": 8, "cluster": {"machine": "p3.2xlarge", "count": 4, "links": {}},
+    R"({"name": "g", "seed": 8, "cluster": {"machine": "p3.2xlarge", "count": 4, "links": {},
+                                            "gpu": {"tflops": {}}},
         "cross_traffic": [{"from": 0, "to": 1}],
         "job": {"model": "resnet50", "batch": 4, "steps": 6, "codec": "fp16"},
         "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",

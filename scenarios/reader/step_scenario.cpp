@@ -160,6 +160,7 @@ std::string description_of(const sim::ClusterSpec& spec) {
     for (const sim::ZoneSpec& zone : spec.zones) {
         text += fmt::format("{}{} x {} on {}", text.empty() ? "" : "; ", zone.count, zone.machine,
                             sim::fabric_names[static_cast<std::size_t>(zone.fabric.kind)]);
+        if (zone.described_gpu) text += fmt::format(" with {}", zone.described_gpu->name);
         if (zone.inside == nullptr) continue;
         const sim::Machine& machine = zone.inside->machines().front();
         if (machine.gpu_assumed) text += fmt::format(", GPUs taken for {}", machine.gpu);

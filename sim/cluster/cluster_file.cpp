@@ -14,6 +14,7 @@
 #include "base/link_spec.hpp"
 #include "base/read_file.hpp"
 #include "sim/cluster/astra_network.hpp"
+#include "sim/cluster/described_gpu.hpp"
 #include "sim/cluster/nccl_topology.hpp"
 #include "sim/cluster/smi_topology.hpp"
 
@@ -92,17 +93,33 @@ std::filesystem::path machine_file(const ConfigReader& config, const std::string
     return std::filesystem::path(config.file()).parent_path() / given;
 }
 
+// What "gpu" says of the GPUs of a file.
+struct GpuSaid {
+    const GpuProfile* listed = nullptr;  // or the listed one that it is like; null: nothing is said
+    std::shared_ptr<const GpuProfile> described = {};
+};
+
+GpuSaid read_gpu(ConfigReader& config) {
+    if (!config.is_object("gpu")) {
+        const std::string name = config.text("gpu", "");
+        if (name.empty()) return {};
+        return {&gpu_named(name, config.place_of("gpu")), {}};
+    }
+    auto described = read_described_gpu(config.object("gpu"), nullptr);
+    return {gpu_that_is_like(*described), described};
+}
+
 std::shared_ptr<const Topology> read_machine_file(ConfigReader& config,
                                                   const std::filesystem::path& file) {
-    const GpuProfile* gpu = nullptr;
-    if (config.has("gpu")) gpu = &gpu_named(config.text("gpu"), config.place_of("gpu"));
+    const GpuSaid gpu = read_gpu(config);
     Topology topology = config.of_file("machine", [&] {
-        return parse_machine(read_text_file(file, cluster_bytes_max), file.string(), gpu);
+        return parse_machine(read_text_file(file, cluster_bytes_max), file.string(), gpu.listed);
     });
     Machine& machine = topology.machine_to_describe(MachineId{0});
-    if (gpu != nullptr) {
-        machine.gpu = gpu->name;
+    if (gpu.listed != nullptr) {
+        machine.gpu = gpu.listed->name;
         machine.gpu_assumed = false;
+        machine.described_gpu = gpu.described;
     }
     if (machine.gpu.empty()) {
         config.fail("gpu", "expected the kind of the machine's GPUs, which its file does not say");
@@ -132,6 +149,19 @@ void expect_said_once(const ConfigReader& config, const ZoneSpec& zone) {
     if (zone.links->latency && zone.fabric.latency) refuse("latency");
 }
 
+// In a machine of the table, whose wires stay as they are.
+std::shared_ptr<const GpuProfile> read_gpu_in(ConfigReader& config, const MachineSpec& machine) {
+    if (machine.gpu.empty()) {
+        config.fail("gpu", fmt::format("{} has no GPUs", machine.name));
+    }
+    if (!config.is_object("gpu")) {
+        config.fail("gpu", fmt::format("is for machines from files: {} has its own GPUs. Expected "
+                                       "an object, {{\"like\": NAME}}, to let others compute there",
+                                       machine.name));
+    }
+    return read_described_gpu(config.object("gpu"), &gpu_named(machine.gpu, ""));
+}
+
 ZoneSpec read_zone(ConfigReader& config) {
     ZoneSpec zone;
     zone.machine = config.text("machine");
@@ -141,11 +171,9 @@ ZoneSpec read_zone(ConfigReader& config) {
         zone.inside = read_machine_file(config, file);
         links.kind = zone.inside->machines().front().nics;
     } else {
-        links.kind = machine_named(zone.machine, config.place_of("machine")).nics.kind;
-        if (config.has("gpu")) {
-            config.fail("gpu", fmt::format("is for machines from files: {} has its own GPUs",
-                                           zone.machine));
-        }
+        const MachineSpec spec = machine_named(zone.machine, config.place_of("machine"));
+        links.kind = spec.nics.kind;
+        if (config.has("gpu")) zone.described_gpu = read_gpu_in(config, spec);
     }
     zone.count = static_cast<std::uint32_t>(config.integer("count", 1, machines_max, 1));
     zone.counted_at = config.place_of("count");
@@ -168,12 +196,16 @@ ZoneSpec read_zone(ConfigReader& config) {
 }
 
 void read_astra_network(ConfigReader& config, ClusterSpec& spec) {
-    std::string gpu = config.text("gpu", "");
-    if (!gpu.empty()) gpu = gpu_named(gpu, config.place_of("gpu")).name;
+    const GpuSaid gpu = read_gpu(config);
+    const std::string name(gpu.listed == nullptr ? "" : gpu.listed->name);
     const std::filesystem::path file = machine_file(config, config.text("astra_sim"));
     AstraNetwork network = config.of_file("astra_sim", [&] {
-        return parse_astra_network(read_text_file(file, astra_bytes_max), file.string(), gpu);
+        return parse_astra_network(read_text_file(file, astra_bytes_max), file.string(), name);
     });
+    for (std::size_t i = 0; i < network.topology.machines().size(); ++i) {
+        network.topology.machine_to_describe(static_cast<MachineId>(i)).described_gpu =
+            gpu.described;
+    }
     spec.whole = std::make_shared<const Topology>(std::move(network.topology));
     spec.grid = std::move(network.sizes);
 }

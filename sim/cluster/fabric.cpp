@@ -115,10 +115,14 @@ private:
     }
 
     AddedMachine added(Machine place) {
-        if (zone_.inside == nullptr) return add_machine(topology_, spec_, std::move(place));
+        if (zone_.inside == nullptr) {
+            place.described_gpu = zone_.described_gpu;
+            return add_machine(topology_, spec_, std::move(place));
+        }
         const Machine& machine = zone_.inside->machines().front();
         place.preset = zone_.machine;
         place.gpu = machine.gpu;
+        place.described_gpu = machine.described_gpu;
         place.amd = machine.amd;
         place.nics = spec_.nics.kind;
         place.nic_ports_left = machine.nic_ports_left;

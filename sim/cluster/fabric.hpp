@@ -59,6 +59,7 @@ struct ZoneSpec {
     std::shared_ptr<const Topology> inside = {};  // one machine; none: the preset
     std::optional<NicLinks> links = std::nullopt;
     std::string counted_at = {};  // where `count` stands; empty: where the cluster does
+    std::shared_ptr<const GpuProfile> described_gpu = {};  // in a preset: in place of its own
 };
 
 struct ClusterSpec {

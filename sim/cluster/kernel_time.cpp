@@ -27,7 +27,6 @@ enum class FlashFamily : std::uint8_t { older, ampere, hopper, blackwell, cdna_3
 
 struct KnownRates {
     std::string_view gpu;
-    std::int64_t multiprocessors;
     double l2_gb_per_s;
     double product_share;
     double eight_bit_share;  // 0: has no fp8
@@ -78,14 +77,18 @@ static_assert(std::ranges::all_of(flash_programs, [](const FlashProgram& one) {
     return one.name.empty() || std::ranges::find(flash_names, one.name) != flash_names.end();
 }));
 
-// SMs: data sheets. L2: table 3 of Ultrasonics Sonochemistry 99, 106546 (2023) for V100, A100 and
-// H100; the others' as much faster than their memory as V100's (assumed).
+// L2: table 3 of Ultrasonics Sonochemistry 99, 106546 (2023) for V100, A100 and H100; the others'
+// as much faster than their memory as V100's, those with GDDR from Ampere on as fast a
+// multiprocessor as V100's (assumed).
 //
 // Products, until Hopper the best of many shapes: "maximum achievable matmul FLOPS" (github
 // stas00/ml-engineering, compute/accelerator): in bf16 A100 267.9 of 312, H100 794.5 of 989 (H200
 // the same), MI300X 781.9 of 1307.4 TFLOP/s; in fp8 H100 1402.6 and H200 1453.4 of 1979. MI300X in
 // fp8 1273 of 2614.9 (AMD, "Measuring Max-Achievable FLOPs", part 2, which has 708 in bf16).
-// GPUs not named: as A100 (assumed).
+// A100 on PCIe 256.4, and by the same search with medians (github mag-/gpu_benchmark) A10G 69.7,
+// RTX 3090 78.0 and 4090 178.8 (clocks above those of their data sheets), RTX A6000 131.2, RTX 6000
+// Ada 278.5, L4 91.4, L40S 252, H100 on PCIe 499.5, H100 NVL 488.5; their fp8 is taken to reach the
+// same share. GPUs not named: as A100 (assumed).
 //
 // Blackwell's power and kernels allow its best shapes (in that table B200 1745 of 2250, B300 1769,
 // GB200 1822 of 2500; in fp8 3432.5 of 4500, 3353.3, 3615.6 of 5000) not what models have. So B200
@@ -94,7 +97,9 @@ static_assert(std::ranges::all_of(flash_programs, [](const FlashProgram& one) {
 // MXFP8, 6.812 with one scale a matrix), with this clock's waves; GB200 as much less as in that
 // table. On Hopper the same products say that fp8 is right (H200 NVL: 0.711 of its peak).
 constexpr double l2_to_memory = 3133.0 / 900;
+constexpr double l2_a_multiprocessor = 3133.0 / 80;
 constexpr double ampere_share = 0.859;
+constexpr double ada_share = 278.5 / 364.2;
 constexpr double hopper_share = 0.803;
 constexpr double b200_share = 0.666;
 constexpr double gb200_share = b200_share * (1822.0 / 2500) / (1745.0 / 2250);
@@ -107,29 +112,36 @@ constexpr double mi300x_eight = 1273 / 2614.9;
 constexpr std::string_view measured = "achievable products, github stas00/ml-engineering";
 constexpr std::string_view measured_amd =
     "achievable products, github stas00/ml-engineering, in fp8 AMD's";
+constexpr std::string_view found = "achievable products, github mag-/gpu_benchmark";
 constexpr std::string_view of_a_block = "products of a block, TransformerEngine's gemm_profiling";
 constexpr std::string_view assumed = "assumed: products as on A100";
 constexpr KnownRates known[] = {
-    {"k80", 13, 240 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
-    {"titan_x_maxwell", 24, 336.5 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
-    {"titan_x_pascal", 28, 480 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
-    {"p100_pcie", 56, 732 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
-    {"p100_sxm2", 56, 732 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
-    {"v100_pcie_16gb", 80, 3133, ampere_share, 0, assumed, FlashFamily::older},
-    {"v100_sxm2_16gb", 80, 3133, ampere_share, 0, assumed, FlashFamily::older},
-    {"v100_sxm2_32gb", 80, 3133, ampere_share, 0, assumed, FlashFamily::older},
-    {"t4", 40, 320 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
-    {"rtx6000", 72, 672 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
-    {"a100_sxm4_40gb", 108, 7219, ampere_share, 0, measured, FlashFamily::ampere},
-    {"a100_sxm4_80gb", 108, 7219, ampere_share, 0, measured, FlashFamily::ampere},
-    {"h100_sxm5_80gb", 132, 8986, hopper_share, h100_eight, measured, FlashFamily::hopper},
-    {"h200_sxm_141gb", 132, 8986, hopper_share, h200_eight, measured, FlashFamily::hopper},
-    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, b200_share, b200_eight, of_a_block,
+    {"k80", 240 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"titan_x_maxwell", 336.5 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"titan_x_pascal", 480 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"p100_pcie", 732 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"v100_sxm2_16gb", 3133, ampere_share, 0, assumed, FlashFamily::older},
+    {"t4", 320 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"rtx6000", 672 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"a100_sxm4_40gb", 7219, ampere_share, 0, measured, FlashFamily::ampere},
+    {"a100_pcie_40gb", 7219, 256.4 / 312, 0, measured, FlashFamily::ampere},
+    {"a100_pcie_80gb", 7219, 256.4 / 312, 0, measured, FlashFamily::ampere},
+    {"rtx3090", 82 * l2_a_multiprocessor, 78.0 / 71, 0, found, FlashFamily::ampere},
+    {"rtx_a6000", 84 * l2_a_multiprocessor, 131.2 / 154.8, 0, found, FlashFamily::ampere},
+    {"a10g", 80 * l2_a_multiprocessor, 69.7 / 70, 0, found, FlashFamily::ampere},
+    {"rtx4090", 128 * l2_a_multiprocessor, 178.8 / 165.2, 1, found, FlashFamily::ampere},
+    {"rtx6000_ada", 142 * l2_a_multiprocessor, ada_share, ada_share, found, FlashFamily::ampere},
+    {"l4", 58 * l2_a_multiprocessor, 91.4 / 121, 91.4 / 121, found, FlashFamily::ampere},
+    {"l40s", 142 * l2_a_multiprocessor, 252.0 / 362, 252.0 / 362, found, FlashFamily::ampere},
+    {"h100_sxm5_80gb", 8986, hopper_share, h100_eight, measured, FlashFamily::hopper},
+    {"h100_pcie_80gb", 8986 * 114.0 / 132, 499.5 / 756, 499.5 / 756, found, FlashFamily::hopper},
+    {"h100_nvl_94gb", 8986, 488.5 / 835.5, 488.5 / 835.5, found, FlashFamily::hopper},
+    {"h200_sxm_141gb", 8986, hopper_share, h200_eight, measured, FlashFamily::hopper},
+    {"b200_sxm_180gb", 7700 * l2_to_memory, b200_share, b200_eight, of_a_block,
      FlashFamily::blackwell, true},
-    {"gb200_186gb", 152, 8000 * l2_to_memory, gb200_share, gb200_eight, of_a_block,
+    {"gb200_186gb", 8000 * l2_to_memory, gb200_share, gb200_eight, of_a_block,
      FlashFamily::blackwell, true},
-    {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, mi300x_eight, measured_amd,
-     FlashFamily::cdna_3},
+    {"mi300x", 5300 * l2_to_memory, cdna_3_share, mi300x_eight, measured_amd, FlashFamily::cdna_3},
 };
 
 // Of the memory's rate: assumed, as in known_curves.cpp. PyTorch in eager mode: 2.45 ms of one
@@ -154,25 +166,55 @@ double alignment_share(std::int64_t row_bytes, double unaligned_share) {
 
 std::int64_t rounded_up(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
 
+struct Found {
+    const KnownRates* row = nullptr;  // none: nothing is known
+    const GpuProfile* of = nullptr;
+};
+
+// Of the GPU itself, else of the one that it is like.
+Found known_of(const GpuProfile& gpu) {
+    for (const GpuProfile* of = &gpu; of != nullptr; of = gpu_that_is_like(*of)) {
+        const auto row = std::ranges::find(known, of->name, &KnownRates::gpu);
+        if (row != std::end(known)) return {row, of};
+    }
+    return {};
+}
+
 }  // namespace
 
 KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where) {
-    for (const KnownRates& one : known) {
-        if (one.gpu != gpu.name) continue;
-        const FlashProgram* best =
-            std::ranges::find(flash_programs, one.family, &FlashProgram::family);
-        return {one.multiprocessors, one.l2_gb_per_s, one.product_share, one.eight_bit_share,
-                odd_row_share,       memory_share,    kernel_start_s,    host_s,
-                one.scales_blocks,   one.source,      best->rates,       best->name};
+    const Found one = known_of(gpu);
+    if (one.row == nullptr || gpu.multiprocessors == 0) {
+        throw InputError(
+            where, "",
+            fmt::format("no multiprocessors of {} are known, to time kernels", gpu.name));
     }
-    throw InputError(where, "",
-                     fmt::format("no multiprocessors of {} are known, to time kernels", gpu.name));
+    const FlashProgram* best =
+        std::ranges::find(flash_programs, one.row->family, &FlashProgram::family);
+    const double parts =
+        static_cast<double>(gpu.multiprocessors) / static_cast<double>(one.of->multiprocessors);
+    KernelRates rates;
+    rates.multiprocessors = gpu.multiprocessors;
+    rates.l2_gb_per_s = one.row->l2_gb_per_s * parts;
+    rates.product_share = one.row->product_share;
+    rates.eight_bit_share = one.row->eight_bit_share;
+    rates.unaligned_share = odd_row_share;
+    rates.memory_share = memory_share;
+    rates.start_s = kernel_start_s;
+    rates.launch_s = host_s;
+    rates.scales_blocks = one.row->scales_blocks;
+    rates.source = one.of->name == gpu.name
+                       ? std::string(one.row->source)
+                       : fmt::format("as {}: {}", one.of->name, one.row->source);
+    rates.flash = best->rates;
+    rates.flash_program = best->name;
+    return rates;
 }
 
 void choose_flash(KernelRates& rates, const GpuProfile& gpu, std::string_view program,
                   std::string_view where) {
-    const KnownRates* const known_gpu = std::ranges::find(known, gpu.name, &KnownRates::gpu);
-    INVARIANT(known_gpu != std::end(known));
+    const KnownRates* const known_gpu = known_of(gpu).row;
+    INVARIANT(known_gpu != nullptr);
     std::string names;
     for (const FlashProgram& one : flash_programs) {
         if (one.family != known_gpu->family || one.name.empty()) continue;

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "sim/cluster/gpu_profile.hpp"
@@ -45,13 +46,13 @@ struct KernelRates {
     double start_s = 0;          // of a kernel on the device
     double launch_s = 0;         // what the host needs for one
     bool scales_blocks = false;  // eight bits have a scale for each 32 values
-    std::string_view source;
+    std::string source;
     FlashRates flash;
     std::string_view flash_program;  // whose rates these are; empty: of none of flash_names
     double flash_most = 1;           // of the peak, whatever the program's rates are
 };
-// With the best program of flash attention that is known. InputError(WHERE …) if nothing is known
-// of this GPU.
+// With the best program of flash attention that is known: of the GPU itself, or of the one that it
+// is like. InputError(WHERE …) if nothing is known of either.
 KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where);
 
 inline constexpr std::array<std::string_view, 6> flash_names = {

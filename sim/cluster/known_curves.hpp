@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "sim/cluster/cost_curve.hpp"
@@ -25,9 +26,9 @@ std::span<const MeasuredCurve> measured_curves();
 // published rate at one batch; the memory one is 0.75 throughout (assumed). The time of a layer is
 // that of ResNet-50 in fp32 at batch 0: in fp32 and tf32 every step takes it, in half precision
 // none takes less (known_curves.cpp says why). Programs whose kernels are captured or compiled
-// launch faster, and their small steps are shorter. For GPUs without a published rate, the shares
-// of the nearest kind (assumed); their source says so. A model that is not a convolutional network
-// is off by up to a half (tests).
+// launch faster, and their small steps are shorter. GPUs without a published rate have the shares
+// of the one that they are like (assumed); their source says so. A model that is not a
+// convolutional network is off by up to a half (tests).
 struct KnownShares {
     std::string_view gpu;
     Precision precision = Precision::fp32;
@@ -38,7 +39,7 @@ std::span<const KnownShares> known_shares();
 
 struct KnownCurve {
     CostCurve curve;
-    std::string_view source;
+    std::string source;
     bool measured = false;  // else a roofline
 };
 // The measured curve if there is one, else a roofline; throws InputError(WHERE …) if the GPU cannot

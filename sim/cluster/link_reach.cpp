@@ -49,6 +49,8 @@ constexpr RingEfficiency p100 = {"NVLink 1", 18.0 / 20, 1, 0, "NCCL's topo.h: 18
 constexpr RingEfficiency v100_switch = {"NVLink 2 through NVSwitch", 20.0 / 25, 1, 0,
                                         "NCCL's topo.h: 20 of 25 GB/s"};
 constexpr RingEfficiency turing = {"NVLink 2", 20.0 / 25, 1, 0, "NCCL's topo.h: 20 of 25 GB/s"};
+constexpr RingEfficiency bridge = {"NVLink 3 of a bridge", 12.0 / 14.0625, 1, 0,
+                                   "NCCL's topo.h: 12 of 14 GB/s"};
 constexpr RingEfficiency hopper = {"NVLink 4", 20.6 / 25, 1, 0, "NCCL's topo.h: 20.6 of 25 GB/s"};
 constexpr RingEfficiency blackwell = {"NVLink 5", 40.1 / 50, 1, 0,
                                       "NCCL's topo.h: 40.1 of 50 GB/s"};
@@ -62,7 +64,9 @@ struct Family {
 };
 constexpr Family families[] = {
     {"p100_sxm2", &p100, &p100},      {"v100_sxm", &v100_direct, &v100_switch},
-    {"rtx6000", &turing, &turing},    {"a100", &a100, &a100},
+    {"rtx6000", &turing, &turing},    {"rtx8000", &turing, &turing},
+    {"a100", &a100, &a100},           {"a40", &bridge, &bridge},
+    {"rtx3090", &bridge, &bridge},    {"rtx_a6000", &bridge, &bridge},
     {"h100", &hopper, &hopper},       {"h200", &hopper, &hopper},
     {"b200", &blackwell, &blackwell}, {"gb200", &blackwell, &blackwell},
 };

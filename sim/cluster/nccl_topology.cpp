@@ -34,18 +34,39 @@ constexpr std::array<std::string_view, 9> element_names = {"system", "cpu", "pci
 
 // By number of the PCI device (pci.ids, vendor 10de).
 constexpr std::pair<std::string_view, std::string_view> gpus_by_device[] = {
-    {"0x15f9", "p100_sxm2"},      {"0x1db1", "v100_sxm2_16gb"},
-    {"0x1db5", "v100_sxm2_32gb"}, {"0x1eb8", "t4"},
-    {"0x20b0", "a100_sxm4_40gb"}, {"0x20b2", "a100_sxm4_80gb"},
-    {"0x2330", "h100_sxm5_80gb"}, {"0x2335", "h200_sxm_141gb"},
-    {"0x2901", "b200_sxm_180gb"}, {"0x2941", "gb200_186gb"},
+    {"0x102d", "k80"},
+    {"0x15f8", "p100_pcie"},
+    {"0x15f9", "p100_sxm2"},
+    {"0x1db1", "v100_sxm2_16gb"},
+    {"0x1db4", "v100_pcie_16gb"},
+    {"0x1db5", "v100_sxm2_32gb"},
+    {"0x1eb8", "t4"},
+    {"0x20b0", "a100_sxm4_40gb"},
+    {"0x20b2", "a100_sxm4_80gb"},
+    {"0x20b5", "a100_pcie_80gb"},
+    {"0x20f1", "a100_pcie_40gb"},
+    {"0x2204", "rtx3090"},
+    {"0x2230", "rtx_a6000"},
+    {"0x2235", "a40"},
+    {"0x2236", "a10"},
+    {"0x2237", "a10g"},
+    {"0x2321", "h100_nvl_94gb"},
+    {"0x2330", "h100_sxm5_80gb"},
+    {"0x2331", "h100_pcie_80gb"},
+    {"0x2335", "h200_sxm_141gb"},
+    {"0x2684", "rtx4090"},
+    {"0x26b1", "rtx6000_ada"},
+    {"0x26b9", "l40s"},
+    {"0x27b8", "l4"},
+    {"0x2901", "b200_sxm_180gb"},
+    {"0x2941", "gb200_186gb"},
 };
 
 // One NVLink in one direction by compute capability, GB/s, from data sheets: P100; A40, RTX A6000
 // and RTX 3090, whose four have 112.5 both ways together; V100 to H200; Blackwell.
 double lane_gb_per_s(std::int64_t capability) {
     if (capability < 70) return 20;
-    if (capability == 86) return 112.5 / 2 / 4;
+    if (capability == 86) return 112.5 / 2 / 4;  // as gpus.cpp
     return capability < 100 ? 25 : 50;
 }
 

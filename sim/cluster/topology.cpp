@@ -117,6 +117,14 @@ std::string Topology::full_name(DeviceId id) const {
     return fmt::format("{}/{}", machine(one.machine).name, one.name);
 }
 
+std::string_view gpu_name_of(const Machine& machine) {
+    return machine.described_gpu ? machine.described_gpu->name : std::string_view(machine.gpu);
+}
+
+const GpuProfile& gpu_profile_of(const Machine& machine, std::string_view where) {
+    return machine.described_gpu ? *machine.described_gpu : gpu_named(machine.gpu, where);
+}
+
 MachineId Topology::add_machine(Machine machine) {
     INVARIANT(machines_.size() < devices_max);
     machines_.push_back(std::move(machine));

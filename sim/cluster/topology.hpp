@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@
 #include "base/input_error.hpp"
 #include "base/large_pages.hpp"
 #include "base/quantity.hpp"
+#include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/link_reach.hpp"
 #include "sim/network/link.hpp"
 
@@ -73,13 +75,18 @@ struct Machine {
     std::string preset;  // of machine_spec.hpp, or the file that it was read from
     std::uint32_t rack = 0;
     ZoneId zone{};
-    std::string gpu = {};      // of gpus.cpp; empty: none, or unknown
+    std::string gpu = {};                                  // of gpus.cpp; empty: none, or unknown
+    std::shared_ptr<const GpuProfile> described_gpu = {};  // which computes in its place; else null
     bool gpu_assumed = false;  // from its compute capability, which others have, too
     NicKind nics = NicKind::infiniband;
     bool amd = false;                 // its CPUs
     double nic_gbit_per_s = 0;        // of each of its NICs, where a dump says it
     std::int64_t nic_ports_left = 0;  // out of those in its file: nic_choice.hpp
 };
+
+// Of a machine that has GPUs what computes there: the described one, else that of gpus.cpp.
+std::string_view gpu_name_of(const Machine& machine);
+const GpuProfile& gpu_profile_of(const Machine& machine, std::string_view where);
 
 class Topology {
     static constexpr std::uint32_t none = UINT32_MAX;

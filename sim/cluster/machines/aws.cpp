@@ -10,6 +10,20 @@ namespace {
 constexpr std::string_view aws_list = "AWS list; chassis unverified";
 constexpr std::string_view listed_mesh = "AWS list; NVLink as the first GPUs of a DGX-1 V100";
 
+// From g5 on: GPUs on the sockets' own slots, AMD hosts (48 cores a socket).
+constexpr MachineSpec g_type(std::string_view name, std::string_view gpu, std::uint32_t gpus,
+                             std::uint32_t threads, std::uint32_t gib, double gbit_per_s) {
+    const std::uint32_t sockets = threads > 96 ? 2 : 1;
+    return {name,
+            gpu,
+            gpus,
+            NvlinkMesh::none,
+            {sockets, threads, gib, sockets > 1 ? xgmi : 0, true},
+            {4, 0},
+            {1, gbit_per_s, NicKind::cloud_tcp},
+            aws_list};
+}
+
 // name, GPU, count, NVLink; {sockets, threads, GiB, GB/s}; {PCIe, switches}; {NICs, Gbit/s, kind}
 constexpr MachineSpec aws_table[] = {
     {"p2.xlarge",
@@ -124,6 +138,30 @@ constexpr MachineSpec aws_table[] = {
      {3, 0},
      {1, 100, NicKind::cloud_tcp},
      aws_list},
+    g_type("g5.xlarge", "a10g", 1, 4, 16, 10),
+    g_type("g5.2xlarge", "a10g", 1, 8, 32, 10),
+    g_type("g5.4xlarge", "a10g", 1, 16, 64, 25),
+    g_type("g5.8xlarge", "a10g", 1, 32, 128, 25),
+    g_type("g5.16xlarge", "a10g", 1, 64, 256, 25),
+    g_type("g5.12xlarge", "a10g", 4, 48, 192, 40),
+    g_type("g5.24xlarge", "a10g", 4, 96, 384, 50),
+    g_type("g5.48xlarge", "a10g", 8, 192, 768, 100),
+    g_type("g6.xlarge", "l4", 1, 4, 16, 10),
+    g_type("g6.2xlarge", "l4", 1, 8, 32, 10),
+    g_type("g6.4xlarge", "l4", 1, 16, 64, 25),
+    g_type("g6.8xlarge", "l4", 1, 32, 128, 25),
+    g_type("g6.16xlarge", "l4", 1, 64, 256, 25),
+    g_type("g6.12xlarge", "l4", 4, 48, 192, 40),
+    g_type("g6.24xlarge", "l4", 4, 96, 384, 50),
+    g_type("g6.48xlarge", "l4", 8, 192, 768, 100),
+    g_type("g6e.xlarge", "l40s", 1, 4, 32, 20),
+    g_type("g6e.2xlarge", "l40s", 1, 8, 64, 20),
+    g_type("g6e.4xlarge", "l40s", 1, 16, 128, 20),
+    g_type("g6e.8xlarge", "l40s", 1, 32, 256, 25),
+    g_type("g6e.16xlarge", "l40s", 1, 64, 512, 35),
+    g_type("g6e.12xlarge", "l40s", 4, 48, 384, 100),
+    g_type("g6e.24xlarge", "l40s", 4, 96, 768, 200),
+    g_type("g6e.48xlarge", "l40s", 8, 192, 1536, 400),
     {"p4d.24xlarge",
      "a100_sxm4_40gb",
      8,
@@ -148,6 +186,14 @@ constexpr MachineSpec aws_table[] = {
      {5, 8},
      {8, 400, NicKind::efa_v2},  // 32 of 100: EFA's plugin for NCCL makes one of each GPU's four
      aws_list},
+    {"p5en.48xlarge",
+     "h200_sxm_141gb",
+     8,
+     NvlinkMesh::nvswitch,
+     {2, 192, 2048, upi_4},
+     {5, 8},
+     {8, 400, NicKind::efa_v2},
+     "AWS list; chassis and EFA's reach as p5.48xlarge, unverified"},
 };
 
 }  // namespace

@@ -26,12 +26,16 @@ struct Known {
     NcclGeneration generation{};
 };
 constexpr Known generations[] = {
-    {"k80", NcclGeneration::pascal},      {"titan_x", NcclGeneration::pascal},
-    {"p100", NcclGeneration::pascal},     {"v100", NcclGeneration::volta},
-    {"t4", NcclGeneration::volta},        {"rtx6000", NcclGeneration::volta},
-    {"a100", NcclGeneration::ampere},     {"h100", NcclGeneration::hopper},
-    {"h200", NcclGeneration::hopper},     {"b200", NcclGeneration::blackwell},
-    {"gb200", NcclGeneration::blackwell},
+    // the first that fits; a10 is of a100, l4 of l40s, too
+    {"k80", NcclGeneration::pascal},     {"titan_x", NcclGeneration::pascal},
+    {"p100", NcclGeneration::pascal},    {"v100", NcclGeneration::volta},
+    {"t4", NcclGeneration::volta},       {"rtx6000_ada", NcclGeneration::ampere},
+    {"rtx6000", NcclGeneration::volta},  {"rtx8000", NcclGeneration::volta},
+    {"a10", NcclGeneration::ampere},     {"a40", NcclGeneration::ampere},
+    {"rtx3090", NcclGeneration::ampere}, {"rtx_a6000", NcclGeneration::ampere},
+    {"rtx4090", NcclGeneration::ampere}, {"l4", NcclGeneration::ampere},
+    {"h100", NcclGeneration::hopper},    {"h200", NcclGeneration::hopper},
+    {"b200", NcclGeneration::blackwell}, {"gb200", NcclGeneration::blackwell},
 };
 
 const Known* generation_of_gpu(std::string_view gpu) {

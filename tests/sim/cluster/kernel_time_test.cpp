@@ -317,7 +317,21 @@ TEST_CASE("kernels: GPUs have tensor cores from Volta on, and matrix cores", "[k
                                                     {"h200_sxm_141gb", true},
                                                     {"b200_sxm_180gb", true},
                                                     {"gb200_186gb", true},
-                                                    {"mi300x", true}};
+                                                    {"mi300x", true},
+                                                    {"rtx8000", true},
+                                                    {"a100_pcie_40gb", true},
+                                                    {"a100_pcie_80gb", true},
+                                                    {"rtx3090", true},
+                                                    {"a40", true},
+                                                    {"rtx_a6000", true},
+                                                    {"a10", true},
+                                                    {"a10g", true},
+                                                    {"rtx4090", true},
+                                                    {"rtx6000_ada", true},
+                                                    {"l4", true},
+                                                    {"l40s", true},
+                                                    {"h100_pcie_80gb", true},
+                                                    {"h100_nvl_94gb", true}};
     for (const sim::GpuProfile& gpu : sim::all_gpus()) {
         CAPTURE(gpu.name);
         REQUIRE(known.contains(gpu.name));

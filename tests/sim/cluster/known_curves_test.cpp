@@ -64,16 +64,37 @@ constexpr CurveRow rows[] = {
     {"bert_large_512", "a100_sxm4_40gb", fp16, 16, 70.86, false},
 };
 
+// With the shares of the table, the GPU's own or those of the one that it is like, where a line was
+// measured, too.
 double predicted(const CurveRow& row) {
     const sim::GpuProfile& gpu = sim::gpu_named(row.gpu, "t");
-    for (const sim::KnownShares& one : sim::known_shares()) {
-        if (one.gpu != gpu.name || one.precision != row.precision) continue;
-        const sim::CostCurve curve = sim::CostCurve::roofline(sim::model_named(row.model, "t"), gpu,
-                                                              row.precision, one.shares, "t");
-        return curve.samples_per_second(row.batch);
+    for (const sim::GpuProfile* of = &gpu; of != nullptr; of = sim::gpu_that_is_like(*of)) {
+        for (const sim::KnownShares& one : sim::known_shares()) {
+            if (one.gpu != of->name || one.precision != row.precision) continue;
+            const sim::CostCurve curve = sim::CostCurve::roofline(
+                sim::model_named(row.model, "t"), gpu, row.precision, one.shares, "t");
+            return curve.samples_per_second(row.batch);
+        }
     }
     return 0;
 }
+
+// Images a second of ResNet-50 on one GPU with PyTorch (github lambdal/deeplearning-benchmark).
+struct PyTorchRow {
+    const char* gpu;
+    std::int64_t batch;
+    double half;
+    std::int64_t single_batch;
+    double single;  // TF32, or fp32 where there is none
+};
+constexpr PyTorchRow pytorch_a100 = {"a100_sxm4_80gb", 1280, 1582, 640, 1066};
+constexpr PyTorchRow pytorch_rows[] = {
+    {"rtx8000", 928, 651, 496, 274},           {"a100_pcie_40gb", 720, 1396, 360, 882},
+    {"a100_pcie_80gb", 1280, 1527, 640, 1014}, {"rtx3090", 448, 905, 224, 513},
+    {"rtx_a6000", 928, 916, 496, 514},         {"a10", 448, 638, 224, 349},
+    {"rtx4090", 448, 1301, 224, 721},          {"rtx6000_ada", 928, 1146, 496, 647},
+    {"h100_pcie_80gb", 1280, 1866, 640, 1197}, {"h100_sxm5_80gb", 1280, 2787, 640, 1893},
+};
 
 }  // namespace
 
@@ -88,6 +109,31 @@ TEST_CASE("known curves: rooflines beside recorded rates", "[known_curves][golde
         CAPTURE(row.model, row.gpu, row.batch);
         CHECK(std::abs(error) < (row.fitted ? 0.01 : 0.5));
     }
+}
+
+TEST_CASE("known curves: GPUs are as much faster than A100 as one program was measured on them",
+          "[known_curves][golden]") {
+    const auto rate = [](const PyTorchRow& row, bool half) {
+        const bool has_tf32 = sim::gpu_named(row.gpu, "t").peak_flops(tf32) > 0;
+        return predicted({"resnet50", row.gpu,
+                          half       ? fp16
+                          : has_tf32 ? tf32
+                                     : fp32,
+                          half ? row.batch : row.single_batch, 0, true});
+    };
+    for (const PyTorchRow& row : pytorch_rows) {
+        CAPTURE(row.gpu);
+        CHECK(rate(row, true) / rate(pytorch_a100, true) ==
+              Approx(row.half / pytorch_a100.half).epsilon(0.01));
+        CHECK(rate(row, false) / rate(pytorch_a100, false) ==
+              Approx(row.single / pytorch_a100.single).epsilon(0.01));
+    }
+    // V100 has a row of its own, fitted to another program.
+    const PyTorchRow v100 = {"v100_sxm2_16gb", 256, 833, 128, 369};
+    const double published = v100.half / pytorch_a100.half;
+    const double ours = rate(v100, true) / rate(pytorch_a100, true);
+    fmt::print("V100 beside A100 in half precision: {:.3f}, measured {:.3f}\n", ours, published);
+    CHECK(std::abs(ours / published - 1) < 0.1);
 }
 
 // PyTorch on an RTX 2080 Ti, at 2 images (github ryujaehun/pytorch-gpu-benchmark, issues 6 and 8).
