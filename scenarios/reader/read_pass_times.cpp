@@ -29,6 +29,12 @@ const sim::Machine& machine_of(const ConfigReader& config, const sim::Topology& 
     return machine;
 }
 
+// Two described ones may have one name.
+using GpuKind = std::pair<std::string_view, const sim::GpuProfile*>;
+GpuKind kind_of_gpu(const sim::Machine& machine) {
+    return {machine.gpu, machine.described_gpu.get()};
+}
+
 struct PassTime {
     Duration passes;
     Duration update;  // once a step, after the gradients' sums; zero where it is not told apart
@@ -125,13 +131,14 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
 
 // The pipeline ranks that such GPUs have.
 std::vector<std::int32_t> stage_ranks_on(const ConfigReader& config, const sim::Topology& topology,
-                                         std::string_view gpu, const StepJobEntry& entry) {
+                                         const sim::GpuProfile& gpu, const StepJobEntry& entry) {
     const std::size_t each =
         entry.job.workers.size() / static_cast<std::size_t>(entry.request.degrees.pipeline);
     std::vector<std::int32_t> found;
     for (std::size_t rank = 0; rank < entry.job.workers.size(); ++rank) {
         const sim::Machine& machine = machine_of(config, topology, entry.job.workers[rank]);
-        if (sim::gpu_name_of(machine) != gpu) continue;
+        const sim::GpuProfile* described = machine.described_gpu.get();
+        if (described != nullptr ? described != &gpu : machine.gpu != gpu.name) continue;
         const auto stage_rank = static_cast<std::int32_t>(rank / each);
         if (found.empty() || found.back() != stage_rank) found.push_back(stage_rank);
     }
@@ -146,7 +153,7 @@ void check_fits(const ConfigReader& config, const sim::Topology& topology,
         sim::check_memory(model, gpu, entry.job.batch, memory.rule, where);
     } else {
         sim::check_layout_memory(model, gpu, entry.request, memory.rule, where,
-                                 stage_ranks_on(config, topology, gpu.name, entry));
+                                 stage_ranks_on(config, topology, gpu, entry));
     }
 }
 
@@ -184,14 +191,14 @@ std::vector<double> read_pass_times(ConfigReader& config, const sim::Topology& t
                                     MemoryCheck check, const sim::ModelProfile& model,
                                     const MemoryKind& memory, StepJobEntry& entry) {
     const ComputeCurves curves(config, model, entry.job.batch);
-    std::map<std::string_view, std::size_t> kinds;  // by name of the GPU: of `times`
+    std::map<GpuKind, std::size_t> kinds;  // of `times`
     std::vector<PassTime> times;
     std::string first_curve;           // what bounds the first kind
     std::vector<std::size_t> kind_of;  // by rank
     for (const sim::DeviceId worker : entry.job.workers) {
         const sim::Machine& machine = machine_of(config, topology, worker);
         const std::string_view name = sim::gpu_name_of(machine);
-        const auto [kind, is_new] = kinds.emplace(name, times.size());
+        const auto [kind, is_new] = kinds.emplace(kind_of_gpu(machine), times.size());
         if (is_new) {
             const sim::GpuProfile& gpu = sim::gpu_profile_of(machine, config.file());
             const sim::GpuProfile*& least = entry.least_gpu;

@@ -163,6 +163,7 @@ std::string description_of(const sim::ClusterSpec& spec) {
         if (zone.described_gpu) text += fmt::format(" with {}", zone.described_gpu->name);
         if (zone.inside == nullptr) continue;
         const sim::Machine& machine = zone.inside->machines().front();
+        if (machine.described_gpu) text += fmt::format(" with {}", machine.described_gpu->name);
         if (machine.gpu_assumed) text += fmt::format(", GPUs taken for {}", machine.gpu);
         text += sim::words_of_ports_left(machine.nic_ports_left);
     }

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/key_notes.hpp"
+
 namespace ukemi::sim {
 namespace {
 
@@ -21,6 +23,12 @@ struct Owned {
 void read_peaks(ConfigReader config, GpuProfile& gpu) {
     for (std::size_t i = 0; i < precision_names.size(); ++i) {
         if (!config.has(precision_names[i])) continue;
+        if (gpu.peak_tflops[i] == 0 && KeyExplorer::of(config.file()) == nullptr) {
+            config.fail(precision_names[i],
+                        fmt::format("{}, which it is like, has none: what kernels reach of it is "
+                                    "not known. Expected a \"like\" that has",
+                                    gpu.like));
+        }
         gpu.peak_tflops[i] = config.number(precision_names[i], 1e-3, tflops_most);
     }
     config.finish();
@@ -38,7 +46,8 @@ std::shared_ptr<const GpuProfile> read_described_gpu(ConfigReader config, const 
     gpu.like = usual->name;
     gpu.source = "described";
     gpu.released = "";
-    owned->name = config.text("name", fmt::format("described_as_{}", usual->name));
+    owned->name =
+        config.has("name") ? config.text("name") : fmt::format("described_as_{}", usual->name);
     gpu.name = owned->name;
     const bool is_listed =
         std::ranges::find(all_gpus(), gpu.name, &GpuProfile::name) != all_gpus().end();
@@ -54,7 +63,9 @@ std::shared_ptr<const GpuProfile> read_described_gpu(ConfigReader config, const 
             config.fail("memory_bandwidth", fmt::format("expected at most {} GB/s", gb_per_s_most));
         }
     }
-    gpu.multiprocessors = config.integer("multiprocessors", 1, 4096, gpu.multiprocessors);
+    if (config.has("multiprocessors")) {
+        gpu.multiprocessors = config.integer("multiprocessors", 1, 4096);
+    }
     config.finish();
     return {owned, &gpu};
 }

@@ -88,7 +88,8 @@ static_assert(std::ranges::all_of(flash_programs, [](const FlashProgram& one) {
 // A100 on PCIe 256.4, and by the same search with medians (github mag-/gpu_benchmark) A10G 69.7,
 // RTX 3090 78.0 and 4090 178.8 (clocks above those of their data sheets), RTX A6000 131.2, RTX 6000
 // Ada 278.5, L4 91.4, L40S 252, H100 on PCIe 499.5, H100 NVL 488.5; their fp8 is taken to reach the
-// same share. GPUs not named: as A100 (assumed).
+// same share, at most all of it. GPUs not named: as the one that they are like, those before Ampere
+// as A100 (assumed).
 //
 // Blackwell's power and kernels allow its best shapes (in that table B200 1745 of 2250, B300 1769,
 // GB200 1822 of 2500; in fp8 3432.5 of 4500, 3353.3, 3615.6 of 5000) not what models have. So B200
@@ -122,7 +123,7 @@ constexpr KnownRates known[] = {
     {"p100_pcie", 732 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
     {"v100_sxm2_16gb", 3133, ampere_share, 0, assumed, FlashFamily::older},
     {"t4", 320 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
-    {"rtx6000", 672 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
+    {"rtx8000", 672 * l2_to_memory, ampere_share, 0, assumed, FlashFamily::older},
     {"a100_sxm4_40gb", 7219, ampere_share, 0, measured, FlashFamily::ampere},
     {"a100_pcie_40gb", 7219, 256.4 / 312, 0, measured, FlashFamily::ampere},
     {"a100_pcie_80gb", 7219, 256.4 / 312, 0, measured, FlashFamily::ampere},

@@ -72,8 +72,8 @@ constexpr KnownShares shares[] = {
     {"v100_sxm2_16gb", fp16, {0.348, memory, 0, launch}, dle},  // 1270 images/s at 256
     {"t4", fp32, {0.7764, memory, 0.571e-3}, "ResNet-50 at 200: 217 images/s (Pollux, OSDI 2021)"},
     {"t4", fp16, {0.348, memory, 0, 0.571e-3}, as_v100},
-    {"rtx6000", fp32, {0.4009, memory, launch}, lambda},     // RTX 8000: 274 images/s at 496
-    {"rtx6000", fp16, {0.3005, memory, 0, launch}, lambda},  // 651 at 928
+    {"rtx8000", fp32, {0.4009, memory, launch}, lambda},     // 274 images/s at 496
+    {"rtx8000", fp16, {0.3005, memory, 0, launch}, lambda},  // 651 at 928
     {"a100_sxm4_40gb", fp32, {0.74, memory, launch}, as_v100},
     {"a100_sxm4_40gb", tf32, {0.2302, memory, launch}, dle},        // 909 images/s at 256
     {"a100_sxm4_40gb", fp16, {0.272, memory, 0, launch}, dle},      // 2375 images/s at 256
@@ -108,9 +108,7 @@ const KnownShares* shares_of(std::string_view gpu, Precision precision) {
     const auto found = std::ranges::find_if(shares, [&](const KnownShares& one) {
         return one.gpu == gpu && one.precision == precision;
     });
-    if (found != std::end(shares)) return found;
-    // Both are of two bytes, and as fast.
-    return precision == bf16 ? shares_of(gpu, fp16) : nullptr;
+    return found == std::end(shares) ? nullptr : found;
 }
 
 }  // namespace
@@ -128,10 +126,14 @@ KnownCurve curve_for(const ModelProfile& model, const GpuProfile& gpu, Precision
     }
     for (const GpuProfile* of = &gpu; of != nullptr; of = gpu_that_is_like(*of)) {
         const KnownShares* known = shares_of(of->name, precision);
+        const bool as_fp16 = known == nullptr && precision == bf16;  // of two bytes, too
+        if (as_fp16) known = shares_of(of->name, fp16);
         if (known == nullptr) continue;
+        const std::string source = of != &gpu ? fmt::format("assumed: as {}", of->name)
+                                   : as_fp16  ? "assumed: as its fp16"
+                                              : std::string(known->source);
         return {CostCurve::roofline(model, gpu, precision, known->shares, where, state_values),
-                of == &gpu ? std::string(known->source) : fmt::format("assumed: as {}", of->name),
-                false};
+                source, false};
     }
     // A GPU that is not in the table, or cannot compute at this precision: roofline() says which.
     return {CostCurve::roofline(model, gpu, precision, {}, where, state_values), "assumed shares",

@@ -10,17 +10,19 @@ namespace {
 constexpr std::string_view aws_list = "AWS list; chassis unverified";
 constexpr std::string_view listed_mesh = "AWS list; NVLink as the first GPUs of a DGX-1 V100";
 
-// From g5 on: GPUs on the sockets' own slots, AMD hosts (48 cores a socket).
+// From g5 on: GPUs on the sockets' own slots, AMD hosts (48 cores a socket), a card of the network
+// for each 100 Gbit/s.
 constexpr MachineSpec g_type(std::string_view name, std::string_view gpu, std::uint32_t gpus,
                              std::uint32_t threads, std::uint32_t gib, double gbit_per_s) {
     const std::uint32_t sockets = threads > 96 ? 2 : 1;
+    const std::uint32_t nics = gbit_per_s > 100 ? static_cast<std::uint32_t>(gbit_per_s / 100) : 1;
     return {name,
             gpu,
             gpus,
             NvlinkMesh::none,
             {sockets, threads, gib, sockets > 1 ? xgmi : 0, true},
             {4, 0},
-            {1, gbit_per_s, NicKind::cloud_tcp},
+            {nics, gbit_per_s / nics, NicKind::cloud_tcp},
             aws_list};
 }
 

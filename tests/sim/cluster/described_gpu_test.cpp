@@ -7,6 +7,7 @@
 #include "sim/cluster/cluster_file.hpp"
 #include "sim/cluster/kernel_time.hpp"
 #include "sim/cluster/known_curves.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 namespace {
@@ -75,6 +76,31 @@ TEST_CASE("described GPUs: they compute in a machine of the table, whose wires s
     CHECK(sim::gpu_name_of(listed.machines().front()) == "a100_sxm4_40gb");
 }
 
+TEST_CASE("described GPUs: in a machine's file they have the NVLinks of `like`",
+          "[described_gpu]") {
+    const ScratchFolder scratch;
+    scratch.file("pair.txt",
+                 "        GPU0  GPU1  NIC0  CPU Affinity  NUMA Affinity\n"
+                 "GPU0     X    NV4   PXB   0-31          0\n"
+                 "GPU1    NV4    X    PXB   0-31          0\n"
+                 "NIC0    PXB   PXB    X\n");
+    const std::string file = (scratch.path() / "cluster.json").string();
+    ConfigReader config = ConfigReader::from_text(
+        R"({"machine": "pair.txt", "count": 3, "links": {"bandwidth": "100 Gbit/s"},
+            "gpu": {"like": "rtx_a6000", "name": "mine", "memory": "24 GB"}})",
+        file);
+    const sim::Topology topology = sim::build_cluster(sim::read_cluster(config));
+    REQUIRE(topology.machines().size() == 3);
+    for (const sim::Machine& machine : topology.machines()) {
+        CHECK(machine.gpu == "rtx_a6000");
+        CHECK(sim::gpu_name_of(machine) == "mine");
+        CHECK(sim::gpu_profile_of(machine, "t").memory == bytes(24'000'000'000));
+    }
+    for (const sim::Link& link : topology.links()) {
+        if (link.kind == sim::LinkKind::nvlink) CHECK(link.bandwidth.raw() == 56.25e9);
+    }
+}
+
 TEST_CASE("described GPUs: refusals", "[described_gpu]") {
     CHECK_THROWS_WITH(described_gpu("{}"), Catch::Contains("missing key \"like\""));
     CHECK_THROWS_WITH(described_gpu(R"({"like": "rtx409"})"),
@@ -87,6 +113,8 @@ TEST_CASE("described GPUs: refusals", "[described_gpu]") {
                       Catch::Contains("unknown key \"fp64\""));
     CHECK_THROWS_WITH(described_gpu(R"({"like": "t4", "memory_bandwidth": "100000000 GB/s"})"),
                       Catch::Contains("expected at most"));
+    CHECK_THROWS_WITH(described_gpu(R"({"like": "a100_sxm4_80gb", "tflops": {"fp8": 600}})"),
+                      Catch::Contains("/tflops/fp8: a100_sxm4_80gb, which it is like, has none"));
     CHECK_THROWS_WITH(cluster_of(R"({"machine": "cpu_16_core", "gpu": {"like": "t4"}})"),
                       Catch::Contains("cpu_16_core has no GPUs"));
     CHECK_THROWS_WITH(cluster_of(R"({"machine": "dgx_a100", "gpu": "t4"})"),
