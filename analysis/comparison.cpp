@@ -48,7 +48,10 @@ Candidate candidate_of(const PolicyGroup& group) {
 std::string with_band(const Summary& summary, double times = 1) {
     if (summary.count == 0) return std::string(nothing_to_show);
     if (summary.clusters < 2) return fmt::format("{:.4g}", summary.mean * times);
-    return fmt::format("{:.4g} +-{:.2g}", summary.mean * times, half_width(summary) * times);
+    // What rounding leaves of runs that are equal is no interval.
+    const double width = half_width(summary);
+    const double shown = width < 1e-12 * std::abs(summary.mean) ? 0 : width;
+    return fmt::format("{:.4g} +-{:.2g}", summary.mean * times, shown * times);
 }
 
 std::string cut(const std::string& text, std::size_t width) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/idle_variation.hpp"
+#include "analysis/units.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 
@@ -45,10 +46,25 @@ struct PolicyRuns {
     std::string why_unfinished;  // of the first
 };
 
+// Those that are there again under another seed, bit for bit: tables do not count them.
+std::vector<bool> repeated_among(Results results) {
+    std::vector<bool> repeated(results.size(), false);
+    for (const std::vector<std::size_t>& positions : variants_among(results)) {
+        const RunClusters clusters = clusters_of(results, positions);
+        for (std::size_t i = 0; i < positions.size(); ++i) {
+            repeated[positions[i]] = !clusters.counts(i);
+        }
+    }
+    return repeated;
+}
+
 void add_about_policies(Results results, std::vector<std::string>& warnings) {
     std::vector<std::string> order;
     std::map<std::string, PolicyRuns> policies;
-    for (const records::RunResult& run : results) {
+    const std::vector<bool> repeated = repeated_among(results);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (repeated[i]) continue;
+        const records::RunResult& run = results[i];
         if (!policies.contains(run.policy)) order.push_back(run.policy);
         PolicyRuns& sum = policies[run.policy];
         ++sum.runs;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "analysis/policy_means.hpp"
@@ -26,6 +28,18 @@ std::string fitted(double value, int decimals, std::size_t width) {
         if (text.size() <= width) return text;
     }
     return fmt::format("{:.0e}", value);
+}
+
+// Cents, and of less than ten of them three digits that say something: what a live run of some
+// seconds costs is not nothing.
+std::string fitted_usd(double usd, std::size_t width) {
+    const double size = std::abs(usd);
+    constexpr double few = 0.0995;
+    if (size == 0 || !(size < few)) return fitted(usd, 2, width);
+    const int decimals = 2 - static_cast<int>(std::floor(std::log10(size)));
+    const std::string text = fitted(usd, decimals, width);
+    const bool says_nothing = text.find_first_of("123456789") == std::string::npos;
+    return says_nothing ? fmt::format("{:.0e}", usd) : text;
 }
 
 }  // namespace
@@ -78,7 +92,7 @@ std::string market_cells(const OutcomeMeans& outcome, const PolicyTableLayout& l
         text += fmt::format(" {:>8}", fitted(h * layout.time.per_hour, 1, 8));
     }
     for (const double usd : {outcome.spot_usd, outcome.on_demand_usd}) {
-        text += fmt::format(" {:>8}", fitted(usd, 2, 8));
+        text += fmt::format(" {:>8}", fitted_usd(usd, 8));
     }
     return text;
 }
@@ -110,7 +124,7 @@ std::string optimum_line(std::span<const records::RunResult> runs, Notes& notes)
     const auto mean = optimum_mean(runs);
     if (!mean) return "";
     notes.optimum = true;
-    return fmt::format("{:<28} {:>9}\n", optimum_name(*mean), fitted(mean->usd, 2, 9));
+    return fmt::format("{:<28} {:>9}\n", optimum_name(*mean), fitted_usd(mean->usd, 9));
 }
 
 void note(const PolicyMeans& row, Notes& notes) {
@@ -127,9 +141,9 @@ void note(const PolicyMeans& row, Notes& notes) {
 std::string policy_line(const PolicyMeans& row, const PolicyTableLayout& layout) {
     const Summary& cost = row.cost_usd;
     const std::string interval =
-        cost.clusters < 2 ? "" : fitted(cost.mean_high_95 - cost.mean, 2, 7);
+        cost.clusters < 2 ? "" : fitted_usd(cost.mean_high_95 - cost.mean, 7);
     std::string text = fmt::format(
-        "{} {:>9} {:>7} {:>7} {:>6}{} {:>4} {:>6}  ", name_cells(row), fitted(cost.mean, 2, 9),
+        "{} {:>9} {:>7} {:>7} {:>6}{} {:>4} {:>6}  ", name_cells(row), fitted_usd(cost.mean, 9),
         interval, regret_text(row.outcome.regret_percent),
         fitted(row.hours.mean * layout.time.per_hour, 1, 6),
         row.outcome.finished < row.outcome.runs ? '!' : ' ', row.outcome.deadline_met_percent(),

@@ -8,6 +8,7 @@
 #include "analysis/describe_figures.hpp"
 #include "analysis/output_folder.hpp"
 #include "analysis/requests/recorded_markets.hpp"
+#include "analysis/result_doubts.hpp"
 #include "analysis/series_table.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
@@ -229,9 +230,11 @@ void describe_files(const DescribeOptions& options, analysis::OutputFolder* out)
         }
         std::ranges::move(trace.lifetimes, std::back_inserter(market.lifetimes));
     };
-    for (analysis::NamedRecord& one :
-         analysis::read_records({options.files, options.zone, options.instance_type, options.gap,
-                                 options.join, options.zones})) {
+    std::vector<analysis::NamedRecord> records =
+        analysis::read_records({options.files, options.zone, options.instance_type, options.gap,
+                                options.join, options.zones});
+    const std::vector<std::string> warnings = analysis::warnings_of(records);
+    for (analysis::NamedRecord& one : records) {
         if (options.zones) {
             for (const std::string& note : one.trace.report.notes) {
                 text += fmt::format("market: {}\n", one_line(note));
@@ -240,6 +243,7 @@ void describe_files(const DescribeOptions& options, analysis::OutputFolder* out)
         add(one.name, std::move(one.trace));
     }
     text += correlations_text(all);
+    analysis::warn(warnings, false);
     plots::FigureResult figures;
     if (out != nullptr) figures = draw(options, std::move(market), *out);
     // What cannot be written leaves its error alone.

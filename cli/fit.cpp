@@ -6,6 +6,7 @@
 
 #include "analysis/output_folder.hpp"
 #include "analysis/requests/recorded_markets.hpp"
+#include "analysis/result_doubts.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
@@ -58,6 +59,7 @@ void fit(const FitCommand& options) {
     const analysis::RecordedFit fitted =
         analysis::fit_records({records, options.name, options.source, options.on_demand,
                                options.stretches, out.has_value()});
+    analysis::warn(fitted.warnings, false);
     const std::string text = traces::to_json(fitted.fit.parameters);
     if (!out) {
         fmt::print("{}", text);

@@ -4,6 +4,7 @@
 
 #include <list>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "cli/import_nccl.hpp"
 #include "traces/reader.hpp"
 #include "traces/timestamp.hpp"
+#include "traces/zones.hpp"
 
 namespace ukemi::cli {
 
@@ -116,6 +118,26 @@ std::string report_text(const std::string& what, const traces::Trace& trace) {
     return text;
 }
 
+// What the files written of each are called: those of one name are told apart by their folders.
+std::vector<std::string> plain_names(const std::vector<fs::path>& files) {
+    std::vector<std::string> names = traces::trace_names(files);
+    std::set<std::string> known;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i] != traces::trace_name(files[i])) {
+            std::ranges::replace_if(
+                names[i], [](char c) { return c == '/' || c == ' '; }, '-');
+        }
+        if (!known.insert(names[i]).second) {
+            throw InputError(
+                files[i].string(), "",
+                fmt::format("its plain files would be called as those of another file, "
+                            "{}: import them one by one, into two folders",
+                            ukemi::quoted(names[i])));
+        }
+    }
+    return names;
+}
+
 std::string stem_of(const traces::Trace& trace, const traces::TraceSeries& series) {
     std::string stem = trace.name;
     for (const std::string& part : {series.zone, series.instance_type}) {
@@ -200,13 +222,19 @@ void import(ImportOptions options) {
         if (!options.out.empty()) text += PlainFiles(trace).write(options.out, options.force);
         fmt::print("{}", text);
     };
+    const std::vector<fs::path> files(options.arguments.begin(), options.arguments.end());
     if (options.join) {
-        const std::vector<fs::path> files(options.arguments.begin(), options.arguments.end());
         finish(fmt::format("{} and {} more", options.arguments.front(), files.size() - 1),
                traces::read_records(files, read));
         return;
     }
-    for (const std::string& file : options.arguments) finish(file, traces::read_record(file, read));
+    const std::vector<std::string> names =
+        options.out.empty() ? traces::trace_names(files) : plain_names(files);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        traces::Trace trace = traces::read_record(files[i], read);
+        if (files.size() > 1) trace.name = names[i];
+        finish(options.arguments[i], trace);
+    }
 }
 
 }  // namespace

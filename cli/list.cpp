@@ -58,7 +58,9 @@ void list_policies() {
     for (const policies::PolicyEntry* const entry : policies::plugin_policies()) print(*entry);
     fmt::print(
         "(sim): where the scenario says what it costs or is worth: learning, codecs, exchanges, "
-        "collectives, learners, bids, slow machines\n");
+        "collectives, learners, bids, slow machines\n"
+        "Where there are several zones, policies that turn \"zone\" choose among them; a list "
+        "without one stays in the first.\n");
 }
 
 // Words on lines of at most 100 columns, those after the first indented.
@@ -160,10 +162,18 @@ void list_scenarios() {
                          "there is no folder \"scenarios\" around this program, nor around this "
                          "folder: run it in a checkout of ukemi");
     }
-    constexpr std::size_t indent = 50;
-    fmt::print("{:<28}{:<22}{}\n", "scenario", "for ukemi", "what it is about");
+    std::size_t names = 26;
+    std::size_t commands = 20;
     for (const analysis::ShippedScenario& one : all) {
-        fmt::print("{:<28}{:<22}{}\n", one.name, one.commands, wrapped(one.question, indent));
+        names = std::max(names, one.name.size());
+        commands = std::max(commands, one.commands.size());
+    }
+    const auto print = [&](std::string_view name, std::string_view command, std::string_view what) {
+        fmt::print("{:<{}}  {:<{}}  {}\n", name, names, command, commands, what);
+    };
+    print("scenario", "for ukemi", "what it is about");
+    for (const analysis::ShippedScenario& one : all) {
+        print(one.name, one.commands, wrapped(one.question, names + commands + 4));
     }
 }
 

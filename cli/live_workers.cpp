@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "cli/backends.hpp"
 #include "cli/program_on_path.hpp"
 #include "cli/stop_signals.hpp"
+#include "runtime/program_call.hpp"
 #include "scenarios/reader/live_costs.hpp"
 
 namespace ukemi::cli {
@@ -51,6 +53,28 @@ runtime::CrewDeadlines script_deadlines() {
     deadlines.checkpoint = 120s;
     deadlines.farewell = 5s;
     return deadlines;
+}
+
+// What workers of a script import, looked for without importing it: said once, before any of them
+// starts. A Python that does not answer is left to say itself what is wrong.
+void expect_modules(const fs::path& python) {
+    constexpr const char* look =
+        "import importlib.util as u\n"
+        "print(*[m for m in ('torch', 'ukemi') if u.find_spec(m) is None], sep=', ')\n";
+    constexpr std::chrono::milliseconds patience = std::chrono::seconds(20);
+    runtime::ProgramCall call(python.string(), look, {patience, 4096});
+    std::optional<runtime::ProgramCall::Answer> answer;
+    while (!(answer = call.look())) call.wait(patience);
+    if (!answer->problem.empty()) return;
+    const std::string_view said = answer->text;
+    const std::string_view missing = said.substr(0, said.find('\n'));
+    for (const char* const all : {"torch", "ukemi", "torch, ukemi"}) {
+        if (missing != all) continue;
+        throw InputError("--python", "",
+                         fmt::format("{} cannot import {}: expected a Python that has torch and "
+                                     "ukemi, which workers of a script need",
+                                     python.string(), missing));
+    }
 }
 
 // The words after the workers' program: ours.
@@ -124,7 +148,9 @@ void LiveWorkerOptions::add_to(CLI::App& command) {
                        "`ukemi --allow-plugins`)");
     command.add_option("--python", python,
                        "the Python that has ukemi and torch (default: python3)");
-    command.add_option("--workers", workers, "at most so many (default: the scenario's count)")
+    command
+        .add_option("--workers", workers,
+                    "at most so many, in place of the scenario's count_max (default: that)")
         ->check(CLI::Range(1, 256));
     command.add_option("--cores", cores, "pin worker k to the k-th of these cores, as in 0,1")
         ->delimiter(',')
@@ -198,6 +224,7 @@ runtime::LiveOptions LiveWorkerOptions::worker_options(const scenarios::Scenario
 runtime::LiveOptions LiveWorkerOptions::live_options(const scenarios::Scenario& trained,
                                                      const fs::path& folder) const {
     runtime::LiveOptions options = worker_options(trained);
+    if (runs_script(trained) && !options.scripts_by_relay) expect_modules(options.worker_program);
     fs::create_directories(folder);
     options.folder = folder;
     options.cores = cores;

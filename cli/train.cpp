@@ -1,6 +1,5 @@
 // train.cpp — `ukemi train`: the scenario's job with real workers, and its prediction beforehand.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <cstdio>
 #include <ctime>
 #include <exception>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,13 +24,12 @@
 #include "cli/notice_options.hpp"
 #include "cli/run_options.hpp"
 #include "cli/train_agents.hpp"
-#include "kernels/checkpoint_file.hpp"
+#include "cli/train_resume.hpp"
 #include "records/run_json.hpp"
 #include "runtime/calibration.hpp"
 #include "runtime/notices/metadata_service.hpp"
 #include "runtime/notices/notice_watch.hpp"
 #include "runtime/run_journal.hpp"
-#include "runtime/saved_checkpoints.hpp"
 #include "sim/job/world.hpp"
 
 namespace ukemi::cli {
@@ -102,13 +99,6 @@ analysis::ReplayInputs inputs_of(const TrainOptions& options, const scenarios::S
     return inputs;
 }
 
-// What is said on the way. A standard error that is gone or full ends no run.
-void say_on_the_way(const std::string& text) {
-    const bool clears = isatty(STDERR_FILENO) == 1;  // the line of steps
-    std::fputs(fmt::format("{}{}", clears ? "\r\x1b[K" : "", text).c_str(), stderr);
-    std::fflush(stderr);
-}
-
 // Incidents as they happen; on a terminal also a line that is overwritten as steps are committed.
 class ProgressReport {
 public:
@@ -116,20 +106,21 @@ public:
         : samples_total_(samples_total), notices_(&notices) {}
 
     void operator()(const runtime::LiveRecord& record) {
-        for (const std::string& remark : notices_->take_remarks()) say_on_the_way(remark + "\n");
+        for (const std::string& remark : notices_->take_remarks())
+            say_while_training(remark + "\n");
         told_ = std::max(told_, record.incidents_before);  // said by the coordinator before
         agents_told_ = std::max(agents_told_, record.agents_before);
         for (; told_ < record.incidents.size(); ++told_) {
-            say_on_the_way(fmt::format("incident: {}\n", record.incidents[told_]));
+            say_while_training(fmt::format("incident: {}\n", record.incidents[told_]));
         }
         for (; agents_told_ < record.agents.size(); ++agents_told_) {
-            say_on_the_way(record.agents[agents_told_] + "\n");
+            say_while_training(record.agents[agents_told_] + "\n");
         }
         const auto now = std::chrono::steady_clock::now();
         if (isatty(STDERR_FILENO) != 1 || record.steps.empty() || now < next_) return;
         next_ = now + std::chrono::milliseconds(200);
         const runtime::LiveRecord::Step& step = record.steps.back();
-        say_on_the_way(fmt::format(
+        say_while_training(fmt::format(
             "step {}, {} workers, {:.1f} %, loss {:.4f}", step.step, step.workers,
             100 * static_cast<double>(step.samples) / static_cast<double>(samples_total_),
             step.report.loss));
@@ -198,19 +189,19 @@ void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options)
     const std::int64_t done =
         record.steps.empty() ? record.last_saved_step : record.steps.back().step + 1;
     if (live.failure || !record.stopped.empty()) {
-        say_on_the_way(fmt::format("stopped before step {}: {}\n", done, record.stopped));
+        say_while_training(fmt::format("stopped before step {}: {}\n", done, record.stopped));
     } else if (live.run.result.stuck) {
-        say_on_the_way(fmt::format(
+        say_while_training(fmt::format(
             "the run could not go on before step {}: the market stays as it is, and no policy "
             "buys what is missing\n",
             done));
     } else if (!finished) {
-        say_on_the_way(
+        say_while_training(
             fmt::format("the run gave up before step {}, and the work is not done\n", done));
     }
     if (record.last_checkpoint.empty()) {
         if (record.failed && done == 0) return;  // that says it all
-        say_on_the_way("no model is saved: the work would begin anew\n");
+        say_while_training("no model is saved: the work would begin anew\n");
         return;
     }
     const std::string file = record.last_checkpoint.string();
@@ -222,7 +213,7 @@ void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options)
                                 ? ""
                                 : fmt::format("; --resume {}{} goes on from it", file,
                                               options.out.empty() ? "" : " with another --out");
-    say_on_the_way(fmt::format("{}: {}{}\n", what, file, how));
+    say_while_training(fmt::format("{}: {}{}\n", what, file, how));
 }
 
 // Takes the folder away again if nothing was put into it.
@@ -234,12 +225,6 @@ struct FolderIfUsed {
     }
 };
 
-// Where checkpoints go: a run that goes on from a folder of them goes on there.
-fs::path checkpoint_folder(const TrainOptions& options, const fs::path& results) {
-    if (fs::is_directory(options.resume)) return options.resume;
-    return results.string() + "-checkpoints";
-}
-
 // A resumed run has a folder of its own: what was done before it stays as it is.
 fs::path results_folder(const TrainOptions& options, const analysis::ReplayInputs& inputs) {
     if (!options.out.empty()) return options.out;
@@ -248,97 +233,6 @@ fs::path results_folder(const TrainOptions& options, const analysis::ReplayInput
         name += "-from-" + analysis::file_name_of(fs::path(options.resume).stem().string());
     }
     return name;
-}
-
-// What a run goes on from.
-struct Resumed {
-    fs::path checkpoint;  // empty: none, or that of a coordinator's workers
-    std::optional<runtime::RunAccount> before;
-    std::string why_none = "no account.json beside it";  // where nothing is known of before
-    bool has_journal = false;                            // which says what was before
-    bool finished = false;                               // there is nothing left to train
-    std::string remark;                                  // on newer checkpoints that are damaged
-};
-
-// Time and money of the pieces before: of one that was left by its coordinator they are where that
-// one began, and the rest is in its journal.
-std::optional<runtime::RunAccount> account_of(const fs::path& checkpoint, std::uint64_t job,
-                                              const std::optional<runtime::JournalHeader>& left,
-                                              const fs::path& folder) {
-    if (!left && checkpoint.empty()) return std::nullopt;
-    if (!left) return runtime::account_beside(checkpoint, job);
-    if (left->before.empty()) return std::nullopt;
-    return runtime::account_from_text(left->before, folder / "journal");
-}
-
-// The newest that is whole. Who succeeds a coordinator, whose workers still have the model, needs
-// none.
-std::optional<runtime::WholeCheckpoint> checkpoint_in(const std::string& folder, bool succeeds) {
-    try {
-        auto whole = runtime::newest_whole_checkpoint(folder);
-        if (whole || succeeds) return whole;
-    } catch (const InputError& error) {
-        if (!succeeds) throw;
-        say_on_the_way(fmt::format("{}\n", error.what()));
-        return std::nullopt;
-    }
-    throw InputError(folder, "", "expected a checkpoint in this folder, found none");
-}
-
-Resumed resumed_run(const TrainOptions& options, const scenarios::Scenario& scenario,
-                    std::uint64_t seed, const runtime::RunLease* lease) {
-    Resumed resumed;
-    if (options.resume.empty()) return resumed;
-    const bool is_folder = fs::is_directory(options.resume);
-    const bool succeeds = lease != nullptr && lease->is_successor();
-    const auto left = lease != nullptr && is_folder ? runtime::last_journal(options.resume)
-                                                    : std::optional<runtime::JournalHeader>();
-    resumed.has_journal = left.has_value();
-    resumed.checkpoint = options.resume;
-    if (is_folder) {
-        const auto whole = checkpoint_in(options.resume, succeeds);
-        resumed.checkpoint = whole ? whole->file : fs::path();
-        if (whole && !left) resumed.remark = whole->remark();
-    }
-    const std::uint64_t job = runtime::live_job_identity(scenario, seed);
-    resumed.before = account_of(resumed.checkpoint, job, left, options.resume);
-    if (resumed.checkpoint.empty() || left) return resumed;
-    const kernels::Checkpoint saved = kernels::read_checkpoint(resumed.checkpoint);
-    if (resumed.before && !resumed.before->is_of(saved.step)) {
-        resumed.why_none = fmt::format(
-            "the account.json beside it is of a run that has not written it, but checkpoints of {} "
-            "steps",
-            fmt::join(resumed.before->saved_steps, ", "));
-        resumed.before.reset();
-    }
-    resumed.finished = saved.job == job && saved.position >= scenario.job.samples_total;
-    if (resumed.finished) {
-        say_on_the_way(
-            fmt::format("the job is finished: {} has all {} samples of it, in {} steps; nothing is "
-                        "bought, and nothing trained\n",
-                        resumed.checkpoint.string(), scenario.job.samples_total, saved.step));
-    }
-    return resumed;
-}
-
-// Where clock and bill of a run that goes on begin.
-void say_what_was_before(const Resumed& resumed) {
-    if (resumed.checkpoint.empty() || resumed.has_journal) return;
-    const std::string file = resumed.checkpoint.string();
-    if (!resumed.remark.empty()) say_on_the_way(resumed.remark + "\n");
-    if (!resumed.before) {
-        say_on_the_way(
-            fmt::format("{}: nothing is known of the time and the money before it ({}): clock, "
-                        "deadline, market, budget and bill begin anew, and what the results say of "
-                        "time and money is of this piece of the run\n",
-                        file, resumed.why_none));
-        return;
-    }
-    const records::RunResult& before = resumed.before->totals;
-    say_on_the_way(fmt::format(
-        "{}: goes on after {:.3f} s and {:.6f} USD; clock, deadline, market, budget and bill go on "
-        "from there\n",
-        file, to_seconds(before.duration), to_dollars(before.cost)));
 }
 
 void set_up(const TrainOptions& options, const Resumed& resumed, runtime::LiveOptions& live) {
@@ -386,6 +280,11 @@ void expect_links(const TrainOptions& options, const scenarios::Scenario& scenar
     }
 }
 
+void open_door(runtime::RunLease& lease, const runtime::AgentDoor& door) {
+    lease.has_begun();
+    say_while_training(fmt::format("agents may join at {}\n", door.address.text()));
+}
+
 void train(const TrainOptions& options) {
     scenarios::Scenario scenario = options.live.read_scenario();
     const std::optional<runtime::AgentDoor> agents = agents_of(options, scenario);
@@ -406,6 +305,7 @@ void train(const TrainOptions& options) {
     if (resumed.finished) return;
     const fs::path folder = results_folder(options, inputs);
     analysis::OutputFolder results(folder, options.force);
+    OwnCheckpoints own_checkpoints(options, checkpoint_folder(options, folder));
     nlohmann::json about = about_run(options, scenario, device);
     bool drawn = true;
     if (!options.costs.empty()) {
@@ -430,12 +330,11 @@ void train(const TrainOptions& options) {
     runtime::NoticeWatch notices(std::move(notice_sources));
     live_options.host_loss = [&notices] { return notices.loss(); };
     ProgressReport progress(scenario.job.samples_total, notices);
-    live_options.on_progress = std::ref(progress);
-    live_options.on_open = [&] {
-        if (!agents) return;
-        lease->has_begun();
-        say_on_the_way(fmt::format("agents may join at {}\n", agents->address.text()));
+    live_options.on_progress = [&](const runtime::LiveRecord& record) {
+        own_checkpoints.note(record);
+        progress(record);
     };
+    if (agents) live_options.on_open = [&] { open_door(*lease, *agents); };
     std::optional<OwnAgent> own_agent;
     if (options.ranks) own_agent.emplace(options, *agents);
     say_what_was_before(resumed);
@@ -534,8 +433,9 @@ void add_train(CLI::App& app) {
     command->add_option("--costs", options->costs,
                         "costs measured by `ukemi calibrate`: predict the run before it starts");
     command->add_option("--resume", options->resume,
-                        "a checkpoint to go on from, or a run's folder of them: its newest that is "
-                        "whole, or, if its coordinator was killed and its agents still have its "
+                        "a checkpoint to go on from, or a run's folder of them: the newest that is "
+                        "whole and that account.json there knows, or, if its coordinator was "
+                        "killed and its agents still have its "
                         "workers (--agents), where these stand. Clock, deadline, market, --budget "
                         "and bill go on from what account.json beside it says; the time in between "
                         "does not count");
@@ -543,7 +443,8 @@ void add_train(CLI::App& app) {
                        "folder for results (default: results/<scenario>-<hash>-live, and "
                        "-from-<checkpoint> if it is resumed); the model is saved beside it, in "
                        "<out>-checkpoints, or with --resume FOLDER in that folder");
-    command->add_flag("--force", options->force, "replace results that are there already");
+    command->add_flag("--force", options->force,
+                      "replace results that are there; a new run also removes old checkpoints");
     command->add_flag("--json", options->json, "print the run as JSON instead of the table");
     command->add_flag("--log-events", options->log_events, "also write events.jsonl");
     command->callback([options] { train(with_provider(*options)); });

@@ -174,9 +174,10 @@ std::vector<LegendEntry> entries_of(const std::vector<std::string>& labels,
     }
     // One run has no band.
     if (any_point(panels, [](const Point& point) { return point.costs_usd.size() > 1; })) {
-        entries.push_back(own_entry(
-            "quartiles", fmt::format("filledcurves lc rgb '{}' fs transparent solid 0.3 noborder",
-                                     colour::grey)));
+        entries.push_back(
+            own_entry("quartiles about medians",
+                      fmt::format("filledcurves lc rgb '{}' fs transparent solid 0.3 noborder",
+                                  colour::grey)));
     }
     return entries;
 }
@@ -244,11 +245,12 @@ std::string drawing_of(const std::string& file, const std::vector<Panel>& panels
         text += lowest ? fmt::format("    set format x '%g'\n    set xlabel 'deadline ({})'\n",
                                      unit.symbol)
                        : std::string("    set format x ''\n    unset xlabel\n");
-        text += leftmost ? fmt::format(
-                               "    set format y '%g'\n    set label 103 'cost (USD)' at screen "
-                               "{},graph 0.5 center rotate\n",
-                               16.0 / layout.width)
-                         : std::string("    set format y ''\n");
+        text += leftmost
+                    ? fmt::format(
+                          "    set format y '%g'\n    set label 103 'median cost (USD)' at screen "
+                          "{},graph 0.5 center rotate\n",
+                          16.0 / layout.width)
+                    : std::string("    set format y ''\n");
         if (panels.size() > 1) {
             text += fmt::format(
                 "    set label 102 panels[{}] at graph 0.5,graph 1 center offset 0,0.6\n",
@@ -278,7 +280,7 @@ FigureSource source_of(const std::string& name, const std::string& variant,
     const std::vector<PolicyLook> looks = looks_of(policies);
     const Legend legend(style.place(narrow ? LegendPlace::below : LegendPlace::right),
                         entries_of(labels, looks, panels), figure.width - 20);
-    const Title title("cost against the deadline" + (variant.empty() ? "" : "; " + variant),
+    const Title title("median cost against the deadline" + (variant.empty() ? "" : "; " + variant),
                       figure.width);
     const PanelLayout layout = layout_of(panels.size(), figure.width, title, legend);
     figure.height = layout.height;

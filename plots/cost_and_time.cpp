@@ -139,16 +139,29 @@ std::string mean_title(const std::string& over) {
     return "mean, 95 % over " + over.substr(0, over.find(" ("));
 }
 
-std::vector<LegendEntry> entries_of_runs(const std::string& over, bool runs_shown,
-                                         bool any_missed) {
+std::vector<PolicyLook> looks_of_policies(const PolicyRows& rows) {
+    std::vector<std::string> names;
+    for (const PolicyRow& row : rows.rows) names.push_back(row.policy);
+    return looks_of(names);
+}
+
+// Of several policies each has its own point and colour, and the key a neutral one.
+std::string mean_mark(const PolicyRows& rows) {
+    const bool several = rows.rows.size() != 1;
+    const PolicyLook look =
+        several ? PolicyLook{colour::black, "1", 7} : looks_of_policies(rows)[0];
+    return fmt::format("xerrorbars lt 1 pt {} ps 0.75 lw 1.6 lc rgb '{}'", look.point, look.colour);
+}
+
+std::vector<LegendEntry> entries_of_runs(const std::string& over, const std::string& mark,
+                                         bool runs_shown, bool any_missed) {
     const std::string black(colour::black);
     std::vector<LegendEntry> entries = {
         own_entry("least to greatest", "lines lt 1 lw 1 lc rgb '" + black + "'"),
         own_entry("quartiles", fmt::format("boxes lc rgb '{}' fs solid 0.6 border lc rgb '{}'",
                                            colour::grey, black)),
         own_entry("median", "points pt '|' ps 1 lc rgb '" + black + "'"),
-        own_entry(mean_title(over), "xerrorbars lt 1 pt 7 ps 0.75 lw 1.6 lc rgb '" + black + "'",
-                  no_bars)};
+        own_entry(mean_title(over), mark, no_bars)};
     if (runs_shown) {
         entries.push_back(own_entry("one run", "points pt 6 ps 0.4 lw 0.8 lc rgb '#555555'"));
     }
@@ -191,9 +204,7 @@ std::string panel(int first, int run, bool runs_shown, double factor) {
 
 // The colours and points of the rows, for gnuplot to look up.
 std::string looks_of_rows(const PolicyRows& rows) {
-    std::vector<std::string> names;
-    for (const PolicyRow& row : rows.rows) names.push_back(row.policy);
-    const std::vector<PolicyLook> looks = looks_of(names);
+    const std::vector<PolicyLook> looks = looks_of_policies(rows);
     std::string text = fmt::format("array shades[{0}]\narray points[{0}]\n", looks.size());
     for (std::size_t i = 0; i < looks.size(); ++i) {
         text += fmt::format("shades[{0}] = 0x{1}\npoints[{0}] = {2}\n", i + 1,
@@ -316,7 +327,7 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
     const bool missed = any_missed(rows);
     const bool narrow = layout.width < narrow_width;
     const Legend legend(options.style.place(LegendPlace::above),
-                        entries_of_runs(input.intervals_over, runs_shown, missed),
+                        entries_of_runs(input.intervals_over, mean_mark(rows), runs_shown, missed),
                         layout.width - 20);
     Panels panels;
     panels.width = layout.width;

@@ -41,7 +41,13 @@ constexpr std::string_view shipped[] = {
     // a fleet in parts
     "fleet_progress", "morph_pipelines",
     // live workers of several hosts
-    "latency_tree"};
+    "latency_tree",
+    // schedulers
+    "fifo", "fifo_skip", "srtf", "tiresias", "optimus", "max_min", "finish_time_fairness", "themis",
+    "elasticflow", "pollux", "sia", "gavel_max_sum", "gavel_max_min", "gavel_finish_time",
+    "gavel_makespan", "gavel_cost", "allox", "spot_shares",
+    // searchers
+    "grid", "random", "successive_halving", "hyperband", "asha", "pbt"};
 
 std::string_view table_name(std::string_view policy) {
     constexpr std::string_view begin = "checkpoint_";

@@ -1,8 +1,8 @@
-// policy_looks.hpp — the colour, dash and point of a policy: the same in every figure.
+// policy_looks.hpp — the colour, dash and point of who decides: the same in every figure.
 //
-// A shipped policy has a place in a table; a list of several, and a name that the table lacks, one
-// that follows from the names. Looks differ in dash and point as well as in colour, so that lines
-// can be told apart in grey.
+// A shipped policy, scheduler or searcher has a place in a table; a list of several, and a name
+// that the table lacks, one that follows from the names. Looks differ in dash and point as well as
+// in colour, so that lines can be told apart in grey.
 #pragma once
 
 #include <span>

@@ -207,7 +207,8 @@ std::vector<LegendEntry> entries_of(const TimelineInput& run, const FigureStyle&
         }
         if (!run.revocations_h.empty()) {
             entries.push_back(own_entry(
-                fmt::format("revocations ({})", run.revocations_h.size()),
+                fmt::format("revocations (at {} time{})", run.revocations_h.size(),
+                            run.revocations_h.size() == 1 ? "" : "s"),
                 with(run.revocations_h.size() <= revocation_lines_max ? "points pt 11 ps 0.8"
                                                                       : "points pt '|'",
                      colour::black)));

@@ -299,32 +299,47 @@ std::optional<std::int64_t> Controller::steps_until_hook(std::int32_t workers) c
 // Where machines are bought depends on what is bought: the policy that places them is asked last,
 // about the Plan with the market that was just chosen. So a change of both is one change, and not
 // two in a row that each stop the group.
+// What saving takes counts in what a deadline leaves: a rule that a clock asks but once a tick must
+// see it from its first answer on, so those that save are asked before it.
 void Controller::ask_all(const ControlEvent& event, const Observation& seen) {
-    for (const bool places : {false, true}) {
-        const auto in_turn = [&](const Slot& slot) {
-            return places == (slot.knobs.has(Knob::zone) && !slot.knobs.has(Knob::market));
+    enum class Turn : std::uint8_t { saves, buys, places };
+    constexpr KnobSet of_saving{Knob::checkpoint_interval, Knob::checkpoint_on_notice};
+    const bool first_of_clock =
+        event.hook == Hook::before_train && seen.decision_interval > Duration{};
+    const auto turn_of = [&](const Slot& slot) {
+        if (slot.knobs.has(Knob::zone) && !slot.knobs.has(Knob::market)) return Turn::places;
+        const bool saves = first_of_clock && !slot.knobs.empty() && of_saving.includes(slot.knobs);
+        return saves ? Turn::saves : Turn::buys;
+    };
+    const auto ask_those = [&](Turn turn, const Plan& plan) {
+        const auto ask_in_turn = [&](Slot& slot) {
+            if (turn_of(slot) == turn) ask(slot, event, seen, plan);
         };
-        const Plan& plan = places ? plan_as_bought() : plan_;
         if (runs_in_reverse(event.hook)) {
-            for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) {
-                if (in_turn(*slot)) ask(*slot, event, seen, plan);
-            }
+            std::ranges::for_each(slots_.rbegin(), slots_.rend(), ask_in_turn);
         } else {
-            for (Slot& slot : slots_) {
-                if (in_turn(slot)) ask(slot, event, seen, plan);
-            }
+            std::ranges::for_each(slots_, ask_in_turn);
         }
+    };
+    std::optional<Plan> as_saved;
+    if (first_of_clock) {
+        ask_those(Turn::saves, plan_);
+        as_saved = plan_;
+        for (const PolicyAnswer& answer : answers_) apply(answer.decision, *as_saved);
     }
+    const Plan& before = as_saved ? *as_saved : plan_;
+    ask_those(Turn::buys, before);
+    ask_those(Turn::places, plan_as_bought(before));
 }
 
-const Plan& Controller::plan_as_bought() {
+const Plan& Controller::plan_as_bought(const Plan& before) {
     for (const PolicyAnswer& answer : answers_) {
-        if (!answer.decision.market || repeats_market(answer.decision, plan_)) continue;
-        bought_ = plan_;
+        if (!answer.decision.market || repeats_market(answer.decision, before)) continue;
+        bought_ = before;
         for (FleetLine& line : bought_.fleet) line.market = *answer.decision.market;
         return bought_;  // no other policy turns it
     }
-    return plan_;
+    return before;
 }
 
 bool Controller::is_asked(const Slot& slot, const ControlEvent& event) const {
@@ -367,6 +382,13 @@ void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& s
         slot.ask_at = Instant::never();
     }
     INVARIANT(slot.knobs.includes(knobs_turned(decision)));  // a policy declares what it turns
+}
+
+std::string_view Controller::asks_first() const {
+    for (const Slot& slot : slots_) {
+        if (slot.ask_at == ask_at_ && ask_at_ < Instant::never()) return slot.policy->name();
+    }
+    return {};
 }
 
 // Puts all answers into one next Plan; null if it says what the Plan says already.

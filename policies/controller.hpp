@@ -87,6 +87,7 @@ public:
     bool looks_at_workers() const;  // some policy needs worker_views
     // The earliest moment at which a policy asked to be asked again; never() if none did.
     Instant ask_at() const { return ask_at_; }
+    std::string_view asks_first() const;  // the policy of that moment; empty if there is none
     Instant machines_ask_at() const;  // the same of policies that decide what is bought, or where
     std::int64_t refused_count() const { return refused_count_; }
     const std::string& first_refusal() const { return first_refusal_; }  // empty: none yet
@@ -145,7 +146,7 @@ private:
     bool is_turn(const Slot& slot, Hook hook) const;  // of one of the step hooks
     bool is_asked(const Slot& slot, const ControlEvent& event) const;
     void ask(Slot& slot, const ControlEvent& event, const Observation& seen, const Plan& plan);
-    const Plan& plan_as_bought();
+    const Plan& plan_as_bought(const Plan& before);
     const Plan* merge(std::string& refused);
 
     Plan plan_;

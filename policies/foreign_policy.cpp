@@ -7,8 +7,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "base/unit_text.hpp"
-
 namespace ukemi::policies {
 
 namespace {
@@ -19,6 +17,16 @@ std::string_view beginning(std::string_view text, std::size_t bytes_max) {
     std::size_t size = bytes_max;
     while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
     return text.substr(0, size);
+}
+
+// To find the moment in a log, and not to read nanoseconds.
+std::string readable_time(Duration time) {
+    const double s = to_seconds(time);
+    constexpr double hour_s = 3600;
+    if (s >= 3 * hour_s) return fmt::format("{:.6g} h", s / hour_s);
+    if (s >= 1 || s == 0) return fmt::format("{:.6g} s", s);
+    if (s >= 1e-3) return fmt::format("{:.6g} ms", s * 1e3);
+    return fmt::format("{:.6g} us", s * 1e6);
 }
 
 }  // namespace
@@ -53,7 +61,7 @@ std::string ForeignPolicy::question_text(Hook hook, const PolicyView& view, Even
             : "";
     return fmt::format("policy {}, {}{} at {} of scenario time", name_,
                        hook_names()[static_cast<std::size_t>(hook)], about,
-                       format_duration(view.seen.now.since_start()));
+                       readable_time(view.seen.now.since_start()));
 }
 
 }  // namespace ukemi::policies

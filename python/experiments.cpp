@@ -73,8 +73,8 @@ private:
 };
 
 // Does the work without holding Python up: other threads of Python go on, an interrupt ends it
-// after the runs that are being made, and `progress` (None, or called with done and total) hears of
-// it twenty times a second.
+// (replays and comparisons in the midst of their runs, others after those being made), and
+// `progress` (None, or called with done and total) hears of it twenty times a second.
 void watched(const py::object& progress, const std::function<void(Watch&)>& work) {
     constexpr auto look_every = std::chrono::milliseconds(50);
     Watch watch;
@@ -185,8 +185,10 @@ public:
             runs_.setup.progress = [&](std::size_t done, std::size_t total) {
                 watch.report(done, total);
             };
+            runs_.setup.stopped = [&] { return watch.is_stopped(); };
             finished_ = scenarios::run_experiment(runs_.cases, runs_.setup);
             runs_.setup.progress = nullptr;
+            runs_.setup.stopped = nullptr;
             for (const scenarios::FinishedRun& run : finished_) results_.push_back(run.result);
             runs_.inputs.warnings = analysis::warnings_about(results_);
             own_json_ = results_json(baseline());

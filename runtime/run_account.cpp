@@ -109,16 +109,25 @@ RunAccount account_from_text(std::string_view text, const fs::path& file) {
     return account;
 }
 
-std::optional<RunAccount> account_beside(const fs::path& checkpoint, std::uint64_t job) {
-    const fs::path file = checkpoint.parent_path() / account_name;
+std::optional<RunAccount> account_in(const fs::path& folder) {
+    const fs::path file = folder / account_name;
     if (!fs::exists(file)) return std::nullopt;
-    RunAccount account = account_from_text(read_file(file), file);
-    if (account.job != job) return std::nullopt;
+    return account_from_text(read_file(file), file);
+}
+
+std::optional<RunAccount> account_beside(const fs::path& checkpoint, std::uint64_t job) {
+    std::optional<RunAccount> account = account_in(checkpoint.parent_path());
+    if (account && account->job != job) account.reset();
     return account;
 }
 
 void write_account(const fs::path& folder, const RunAccount& account) {
     write_file_atomically(folder / account_name, account_json(account));
+}
+
+void remove_account(const fs::path& folder) {
+    std::error_code ignored;
+    fs::remove(folder / account_name, ignored);
 }
 
 void add_earlier(const RunResult& earlier, RunResult& result) {

@@ -21,7 +21,7 @@ struct RunAccount {
     std::uint64_t job = 0;    // job_identity of what was trained
     std::int64_t pieces = 1;  // that the run had until then
     // Which checkpoints of its folder are the run's own: how many steps each holds, the fewest
-    // first. Others of the same job may lie beside them, that an earlier run has left.
+    // first. Others of the same job may lie beside them, that somebody has put there.
     std::vector<std::int64_t> saved_steps;
     bool is_of(std::int64_t step) const;  // the run's own checkpoint of so many steps
     // Of all pieces: time, held time and dollars, by cause and by market, and what was counted.
@@ -33,10 +33,13 @@ std::string account_json(const RunAccount& account);
 // InputError about the file for what no run has written.
 RunAccount account_from_text(std::string_view text, const std::filesystem::path& file);
 
+// That of a folder of checkpoints; nothing if there is none.
+std::optional<RunAccount> account_in(const std::filesystem::path& folder);
 // That of the folder of this checkpoint; nothing if there is none, or if it is of another training.
 std::optional<RunAccount> account_beside(const std::filesystem::path& checkpoint,
                                          std::uint64_t job);
 void write_account(const std::filesystem::path& folder, const RunAccount& account);
+void remove_account(const std::filesystem::path& folder);  // if there is one
 
 // To the results of a piece, those of all before it.
 void add_earlier(const records::RunResult& earlier, records::RunResult& result);

@@ -49,11 +49,11 @@ std::optional<std::int64_t> step_in_name(const fs::path& file) {
 }  // namespace
 
 std::string WholeCheckpoint::remark() const {
-    if (damaged.empty()) return {};
+    if (left.empty()) return {};
     std::string text;
-    for (const std::string& each : damaged) text += each + "; ";
-    text += fmt::format("{} is used in place of {}", file.string(),
-                        damaged.size() == 1 ? "it" : "them");
+    for (const std::string& each : left) text += each + "; ";
+    text +=
+        fmt::format("{} is used in place of {}", file.string(), left.size() == 1 ? "it" : "them");
     if (steps_lost > 0) {
         text += fmt::format(", and {} step{} made again", steps_lost,
                             steps_lost == 1 ? " is" : "s are");
@@ -69,24 +69,58 @@ std::vector<std::int64_t> steps_saved_in(const fs::path& folder) {
     return all;
 }
 
-std::optional<WholeCheckpoint> newest_whole_checkpoint(const fs::path& folder) {
+void expect_no_checkpoints(const fs::path& folder) {
+    std::error_code ignored;
+    if (!fs::is_directory(folder, ignored) || steps_saved_in(folder).empty()) return;
+    throw InputError(folder.string(), "",
+                     fmt::format("has checkpoints of a run: --resume {} goes on with it, --force "
+                                 "begins anew and removes them",
+                                 folder.string()));
+}
+
+void remove_checkpoints(const fs::path& folder, const std::vector<std::int64_t>& but_for) {
+    std::error_code ignored;
+    if (!fs::is_directory(folder, ignored)) return;
+    for (const fs::path& file : newest_first(folder)) {
+        const auto steps = step_in_name(file);
+        if (!steps || std::ranges::find(but_for, *steps) != but_for.end()) continue;
+        fs::remove(file, ignored);
+    }
+}
+
+std::optional<WholeCheckpoint> newest_whole_checkpoint(const fs::path& folder,
+                                                       const std::vector<std::int64_t>* known) {
     const std::vector<fs::path> files = newest_first(folder);
     if (files.empty()) return std::nullopt;
-    std::vector<std::string> damaged;
+    const auto is_known = [known](std::int64_t steps) {
+        return known == nullptr || std::ranges::find(*known, steps) != known->end();
+    };
+    std::vector<std::string> left;
+    std::optional<std::int64_t> most;  // steps of the newest that is damaged
     for (const fs::path& file : files) {
+        const auto steps = step_in_name(file);
         try {
-            const kernels::Checkpoint saved = kernels::read_checkpoint(file);
-            WholeCheckpoint whole{file,           saved.job,          saved.step,
-                                  saved.position, std::move(damaged), 0};
-            const auto lost = step_in_name(files.front());
-            if (lost) whole.steps_lost = std::max<std::int64_t>(*lost - saved.step, 0);
-            return whole;
+            // What a name says is not there need not be read.
+            const bool may_be = !steps || is_known(*steps);
+            kernels::Checkpoint saved;
+            if (may_be) saved = kernels::read_checkpoint(file);
+            if (may_be && is_known(saved.step)) {
+                WholeCheckpoint whole{file,           saved.job,       saved.step,
+                                      saved.position, std::move(left), 0};
+                if (most) whole.steps_lost = std::max<std::int64_t>(*most - saved.step, 0);
+                return whole;
+            }
+            left.push_back(
+                fmt::format("{}: the account.json beside it does not know it", file.string()));
         } catch (const InputError& error) {
-            damaged.emplace_back(error.what());
+            left.emplace_back(error.what());
+            if (!most) most = steps;
         }
     }
-    throw InputError(folder.string(), "",
-                     fmt::format("no checkpoint in it is whole; the newest: {}", damaged.front()));
+    throw InputError(
+        folder.string(), "",
+        fmt::format("no checkpoint {} is whole; the newest: {}",
+                    known == nullptr ? "in it" : "that its account.json knows", left.front()));
 }
 
 }  // namespace ukemi::runtime

@@ -32,6 +32,15 @@ std::string found_text(std::string_view text) {
     return fmt::format("{} bytes of text", text.size());
 }
 
+// Where a quoted field that begins there ends; npos if it does not.
+std::size_t closing_quote(std::string_view line, std::size_t open) {
+    std::size_t close = line.find('"', open + 1);
+    while (close != std::string_view::npos && line.substr(close + 1).starts_with('"')) {
+        close = line.find('"', close + 2);
+    }
+    return close;
+}
+
 }  // namespace
 
 CsvScanner::CsvScanner(std::string_view text, std::string_view file, char separator)
@@ -52,8 +61,7 @@ void CsvScanner::fail_here(std::string_view problem) const { fail_at(row_start_,
 
 void CsvScanner::fail(std::size_t column, std::string_view expected) const {
     const std::string_view found = fields_[column];
-    fail_at(static_cast<std::size_t>(found.data() - text_.data()),
-            fmt::format("expected {}, found {}", expected, found_text(found)));
+    fail_at(offset_of(found), fmt::format("expected {}, found {}", expected, found_text(found)));
 }
 
 // Without its line ending.
@@ -127,6 +135,28 @@ std::size_t CsvScanner::column(std::string_view name) {
     return found;
 }
 
+// `"a ""b"""` means `a "b"` (RFC 4180).
+std::string_view CsvScanner::undoubled(std::string_view inside) {
+    if (inside.find('"') == std::string_view::npos) return inside;
+    std::string text;
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+        text += inside[i];
+        if (inside[i] == '"') ++i;  // the second one of two
+    }
+    if (!undoubled_) undoubled_ = std::make_shared<std::deque<Undoubled>>();
+    const auto offset = static_cast<std::size_t>(inside.data() - text_.data());
+    return undoubled_->emplace_back(std::move(text), offset).text;
+}
+
+std::size_t CsvScanner::offset_of(std::string_view field) const {
+    if (undoubled_) {
+        for (const Undoubled& one : *undoubled_) {
+            if (one.text.data() == field.data()) return one.offset;
+        }
+    }
+    return static_cast<std::size_t>(field.data() - text_.data());
+}
+
 // At the separators that are not between quotes.
 void CsvScanner::split(std::string_view line) {
     fields_.clear();
@@ -135,14 +165,14 @@ void CsvScanner::split(std::string_view line) {
         std::string_view field = trimmed(line.substr(from, end - from));
         if (field.starts_with('"')) {
             const std::size_t open = line.find('"', from);
-            const std::size_t close = line.find('"', open + 1);
+            const std::size_t close = closing_quote(line, open);
             end = std::min(line.find(separator_, close), line.size());
             if (close == std::string_view::npos ||
                 !trimmed(line.substr(close + 1, end - close - 1)).empty()) {
                 fail_at(static_cast<std::size_t>(line.data() + open - text_.data()),
                         "expected one closing quote, at the end of the field");
             }
-            field = line.substr(open + 1, close - open - 1);
+            field = undoubled(line.substr(open + 1, close - open - 1));
         }
         fields_.push_back(field);
         if (end == line.size()) return;
@@ -173,6 +203,7 @@ void CsvScanner::add_to(ImportReport& report) const {
     }
     if (!unread.empty()) {
         report.notes.push_back("columns not read: " + shortened(unread, 400));
+        report.doubts.push_back(report.notes.back());
     }
     if (blank_lines_ > 0) {
         report.repairs.push_back(fmt::format("{} blank lines skipped", blank_lines_));

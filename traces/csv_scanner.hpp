@@ -1,13 +1,16 @@
 // csv_scanner.hpp — walks a CSV text row by row, strictly, and goes through no double.
 //
-// Fields are views into the text, which must outlive the scanner; blanks around them are left out,
-// and so are the quotes of a quoted one (a quote inside it is refused: no form that we know has
-// one). Lines end in \n, \r\n or \r; the last may end in nothing. Blank lines are skipped and
-// counted; `add_to` says so in the report. Every complaint is an InputError with file:line:column.
+// Fields are views into the text, which must outlive the scanner, or into the scanner, which then
+// holds what a quoted one with doubled quotes means; blanks around fields are left out, and so are
+// the quotes of a quoted one. It ends on its line. Lines end in \n, \r\n or \r; the last may end in
+// nothing. Blank lines are skipped and counted; `add_to` says so in the report. Every complaint is
+// an InputError with file:line:column.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +69,8 @@ private:
     bool next_line(std::string_view& line);
     bool next_line_with_text(std::string_view& line);
     void split(std::string_view line);
+    std::string_view undoubled(std::string_view inside);
+    std::size_t offset_of(std::string_view field) const;
 
     std::string_view text_;
     std::string file_;
@@ -78,6 +83,11 @@ private:
     std::vector<std::string_view> fields_;
     std::vector<std::string_view> header_;
     std::vector<bool> header_read_;  // columns that somebody asked for
+    struct Undoubled {
+        std::string text;
+        std::size_t offset;
+    };
+    std::shared_ptr<std::deque<Undoubled>> undoubled_;  // null: no field has doubled quotes
 };
 
 }  // namespace ukemi::traces

@@ -111,6 +111,7 @@ void add_report(ImportReport& all, const ImportReport& one) {
     all.sampling = std::max(all.sampling, one.sampling);
     add_notes(all.notes, one.notes);
     add_notes(all.repairs, one.repairs);
+    add_notes(all.doubts, one.doubts);
 }
 
 }  // namespace

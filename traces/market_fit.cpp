@@ -305,6 +305,19 @@ void fit_quiet(const RecordedChain& chain, MarketParameters& parameters) {
         fit_short_or_long(chain.after_none.ended_h, chain.after_none.cut_h);
 }
 
+// Of the capacity, over the time of all series.
+double share_held(std::span<const TraceSeries> series, std::int32_t capacity) {
+    double held_h = 0;
+    double length_h = 0;
+    for (const TraceSeries& one : series) {
+        if (!one.availability) continue;
+        const SeriesStatistics known = statistics_of(*one.availability);
+        held_h += known.instances_mean * to_hours(known.length);
+        length_h += to_hours(known.length);
+    }
+    return length_h > 0 ? held_h / (length_h * capacity) : 1;
+}
+
 void fit_availability(std::span<const TraceSeries> series, const FitOptions& options,
                       MarketFit& fit) {
     MarketParameters& p = fit.parameters;
@@ -323,7 +336,10 @@ void fit_availability(std::span<const TraceSeries> series, const FitOptions& opt
     const RecordedChain chain = recorded_chain(series, p.capacity, p.sampling);
     p.has_losses = chain.losses > 0;
     if (!p.has_losses) {
-        fit.notes.emplace_back("no loss in the series: always at capacity");
+        fit.notes.push_back(fmt::format(
+            "no loss in the series: the market always has {}, and the record had {:.1f} % "
+            "of them on average",
+            p.capacity, 100 * share_held(series, p.capacity)));
         return;
     }
     fit_quiet(chain, p);

@@ -47,6 +47,8 @@ struct ImportReport {
     std::string start;                 // of the earliest series, ISO 8601, or empty
     std::vector<std::string> notes;    // "polarity: 1 means unavailable", "4 zones", …
     std::vector<std::string> repairs;  // "15 rows out of order: sorted", …
+    // What of the notes makes a replay doubtful, in words that are alike for many files.
+    std::vector<std::string> doubts = {};
 };
 
 // A named node joined a group or left it. Of one instant, in the order of the file.

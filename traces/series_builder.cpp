@@ -52,4 +52,11 @@ void add_notes(std::vector<std::string>& notes, const std::vector<std::string>& 
     }
 }
 
+void note_spacing(ImportReport& report, const Spacing& spacing) {
+    add_notes(report.notes, notes_on(spacing));
+    if (spacing.holes == 0) return;
+    add_notes(report.doubts, {"samples are missing, and the value before each hole is held (ukemi "
+                              "import says where)"});
+}
+
 }  // namespace ukemi::traces

@@ -64,6 +64,9 @@ Spacing spacing_of(const std::vector<std::int64_t>& stamps);  // strictly increa
 // "sampled every 194 s to 280 s, usually 195 s", or nothing where there is nothing to say.
 std::vector<std::string> notes_on(const Spacing& spacing);
 
+// Puts them into the report, once each; of holes also a doubt.
+void note_spacing(ImportReport& report, const Spacing& spacing);
+
 // Adds the notes that are not there yet: zones of one file often share theirs.
 void add_notes(std::vector<std::string>& notes, const std::vector<std::string>& more);
 

@@ -15,6 +15,15 @@ namespace ukemi::traces {
 
 namespace {
 
+// How long a step counts: the only one of a series of one moment counts whole.
+Int128 weight_of(const auto& series, std::size_t index) {
+    if (series.end == Instant{}) return 1;
+    return (end_of_step(series, index) - series.steps[index].at).raw();
+}
+Int128 weight_of(const auto& series) {
+    return series.end == Instant{} ? 1 : series.end.since_start().raw();
+}
+
 double ratio(Int128 part, Int128 whole) {
     return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -52,7 +61,7 @@ SeriesStatistics statistics_of(const AvailabilitySeries& series) {
     double share_lost = 0;
     for (std::size_t i = 0; i < series.steps.size(); ++i) {
         const std::int32_t value = series.steps[i].value;
-        const Int128 lasted = (end_of_step(series, i) - series.steps[i].at).raw();
+        const Int128 lasted = weight_of(series, i);
         held += lasted * value;
         if (value == 0) none += lasted;
         if (value == statistics.instances_max && value > 0) full += lasted;
@@ -69,12 +78,12 @@ SeriesStatistics statistics_of(const AvailabilitySeries& series) {
         share_lost += ratio(before - value, before);
         if (value == 0) ++total_losses;
     }
-    const Int128 length = statistics.length.raw();
+    const Int128 length = weight_of(series);
     statistics.instances_mean = ratio(held, length);
     statistics.share_mean = ratio(held, length * statistics.instances_max);
     statistics.share_of_time_none = ratio(none, length);
     statistics.share_of_time_full = ratio(full, length);
-    if (length > 0) {
+    if (statistics.length > Duration{}) {
         statistics.loss_events_per_hour =
             static_cast<double>(statistics.loss_events) / to_hours(statistics.length);
     }
@@ -98,14 +107,13 @@ PriceStatistics statistics_of(const PriceSeries& series) {
         if (i == 0) statistics.min = price;
         statistics.min = std::min(statistics.min, price);
         statistics.max = std::max(statistics.max, price);
-        paid +=
-            static_cast<Int128>(price.raw()) * (end_of_step(series, i) - series.steps[i].at).raw();
+        paid += static_cast<Int128>(price.raw()) * weight_of(series, i);
         if (i == 0) continue;
         ++statistics.changes;
         const Price before = series.steps[i - 1].value;
         steps += ratio(std::abs((price - before).raw()), before.raw());
     }
-    statistics.usd_per_hour_mean = ratio(paid, statistics.length.raw()) / 1e9;
+    statistics.usd_per_hour_mean = ratio(paid, weight_of(series)) / 1e9;
     if (statistics.changes > 0) {
         const auto changes = static_cast<double>(statistics.changes);
         statistics.step_share_mean = steps / changes;

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <limits>
+#include <set>
+#include <string>
 #include <system_error>
 
 #include "base/read_file.hpp"
@@ -73,6 +76,18 @@ private:
     std::size_t count_ = 0;
 };
 
+// A row that is there twice would be two jobs.
+class NamesOfFile {
+public:
+    void add(const CsvScanner& csv, std::size_t column) {
+        const bool is_new = names_.emplace(csv.field(column)).second;
+        if (!is_new) csv.fail(column, "a job that does not stand there twice");
+    }
+
+private:
+    std::set<std::string, std::less<>> names_;
+};
+
 enum class WorkloadForm : std::uint8_t { applications, durations, counted_steps };
 
 void read_applications(CsvScanner& csv, RowScan& rows) {
@@ -82,7 +97,9 @@ void read_applications(CsvScanner& csv, RowScan& rows) {
     const std::size_t application = csv.column("application");
     const std::size_t gpus = csv.column("num_replicas");
     const std::size_t batch = csv.column("batch_size");
+    NamesOfFile names;
     while (csv.next_row()) {
+        names.add(csv, name);
         WorkloadRow& row = rows.next();
         row.name = csv.field(name);
         row.arrival = csv.seconds(time);
@@ -110,7 +127,9 @@ void read_durations(CsvScanner& csv, RowScan& rows) {
     const std::size_t short_name = csv.column_if_present("ddl");
     const std::size_t deadline =
         short_name == CsvScanner::no_column ? csv.column_if_present("deadline") : short_name;
+    NamesOfFile names;
     while (csv.next_row()) {
+        if (id != CsvScanner::no_column) names.add(csv, id);
         WorkloadRow& row = rows.next();
         row.name = id == CsvScanner::no_column ? fmt::format("job-{}", rows.count())
                                                : std::string(csv.field(id));

@@ -12,6 +12,7 @@
 
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
+#include "traces/series_builder.hpp"
 #include "traces/timestamp.hpp"
 
 namespace ukemi::traces {
@@ -53,6 +54,7 @@ bool same_header(const TraceSeries& zone, const TraceSeries& prices) {
 class Zones {
 public:
     void add(Trace&& trace, const std::filesystem::path& file, const std::string& name) {
+        add_notes(doubts_, trace.report.doubts);
         for (TraceSeries& series : trace.series) {
             auto& parts = series.availability ? zones_ : prices_;
             parts.push_back(
@@ -86,6 +88,7 @@ public:
 
     Trace market() {
         Trace all;
+        all.report.doubts = doubts_;
         all.name = zones_.front().name;
         all.report.form = "zones of several files";
         const auto priced = std::ranges::count_if(
@@ -207,6 +210,7 @@ private:
 
     std::vector<ZonePart> zones_;   // with availability, or all
     std::vector<ZonePart> prices_;  // without
+    std::vector<std::string> doubts_;
     std::size_t unused_ = 0;
     std::size_t by_header_ = 0;
 };

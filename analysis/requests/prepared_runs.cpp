@@ -10,6 +10,7 @@
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "scenarios/reader/live_costs.hpp"
+#include "traces/reader.hpp"
 
 namespace ukemi::analysis {
 
@@ -123,6 +124,25 @@ void forget_what_is_set(Request& request) {
     if (is_set("/starts")) request.starts.clear();
 }
 
+// `ukemi import` writes what a zone had and what it cost into two files: as two markets, one would
+// have no prices and the other spot without end.
+void expect_no_halves(std::span<const std::filesystem::path> traces) {
+    constexpr std::string_view price = ".price";
+    for (const std::filesystem::path& one : traces) {
+        const std::string name = traces::trace_name(one);
+        if (!name.ends_with(price)) continue;
+        const std::string zone = name.substr(0, name.size() - price.size());
+        for (const std::filesystem::path& other : traces) {
+            if (other.parent_path() != one.parent_path()) continue;
+            if (traces::trace_name(other) != zone + ".availability") continue;
+            throw InputError(one.string(), "",
+                             fmt::format("has the prices of {}, and each file is a market of its "
+                                         "own: expected --zones, which makes one market of all",
+                                         ukemi::quoted(other.filename().string())));
+        }
+    }
+}
+
 Request request_of(const RunRequest& options) {
     Request request;
     add_documents(options, request);
@@ -138,6 +158,7 @@ Request request_of(const RunRequest& options) {
         throw InputError("--zones", "", "expected --traces beside it: the files of the zones");
     }
     request.zones = request.zones || options.zones;
+    if (!request.zones) expect_no_halves(request.traces);
     request.seeds = options.seeds;
     if (!options.starts.empty()) request.starts = options.starts;
     if (!options.baseline.empty()) request.baseline = options.baseline;

@@ -21,11 +21,14 @@ struct Recording {
     std::vector<traces::TraceSeries> series;
     std::vector<traces::Lifetime> lifetimes;
     Duration sampling;
+    std::vector<std::string> warnings;
 };
 
 Recording read_all(const RecordsRequest& request) {
     Recording all;
-    for (NamedRecord& one : read_records(request)) {
+    std::vector<NamedRecord> records = read_records(request);
+    all.warnings = warnings_of(records);
+    for (NamedRecord& one : records) {
         for (traces::TraceSeries& series : one.trace.series) {
             // "us-west-2a_v100_1": many files are called by their zone.
             if (series.zone.empty()) {
@@ -40,6 +43,22 @@ Recording read_all(const RecordsRequest& request) {
         throw InputError(request.files.front(), "", "expected series or lifetimes to fit to");
     }
     return all;
+}
+
+// The generator's markets have machines at some time.
+void expect_machines(const Recording& recording, const std::string& file) {
+    bool recorded = false;
+    for (const traces::TraceSeries& one : recording.series) {
+        if (!one.availability) continue;
+        recorded = true;
+        for (const auto& step : one.availability->steps) {
+            if (step.value > 0) return;
+        }
+    }
+    if (!recorded) return;
+    throw InputError(file, "",
+                     "expected a record that has machines at some time, found none: there is "
+                     "nothing to fit (ukemi replay --traces plays it as it is)");
 }
 
 std::string names_of(const std::vector<std::string>& files) {
@@ -95,6 +114,31 @@ std::vector<NamedRecord> read_records(const RecordsRequest& request) {
     return records;
 }
 
+std::vector<std::string> warnings_of(std::span<const NamedRecord> records) {
+    std::vector<std::string> doubts;
+    std::vector<const NamedRecord*> first;
+    std::vector<std::size_t> counts;
+    for (const NamedRecord& one : records) {
+        for (const std::string& doubt : one.trace.report.doubts) {
+            const auto known = std::ranges::find(doubts, doubt);
+            if (known != doubts.end()) {
+                ++counts[static_cast<std::size_t>(known - doubts.begin())];
+                continue;
+            }
+            doubts.push_back(doubt);
+            first.push_back(&one);
+            counts.push_back(1);
+        }
+    }
+    std::vector<std::string> warnings;
+    for (std::size_t i = 0; i < doubts.size(); ++i) {
+        const std::string more = counts[i] < 2 ? "" : fmt::format(" and {} more", counts[i] - 1);
+        warnings.push_back(
+            fmt::format("{}{}: {}", one_line(first[i]->name), more, one_line(doubts[i])));
+    }
+    return warnings;
+}
+
 RecordedFit fit_records(const FitRequest& request) {
     traces::FitOptions wanted;
     wanted.name = request.name;
@@ -103,6 +147,7 @@ RecordedFit fit_records(const FitRequest& request) {
         wanted.usd_on_demand = to_dollars_per_hour(parse_price(request.on_demand, "--on-demand"));
     }
     const Recording recording = read_all(request.records);
+    expect_machines(recording, request.records.files.front());
     wanted.sampling = recording.sampling;
     if (!request.stretches.empty()) {
         wanted.stretch = parse_duration(request.stretches, "--stretches");
@@ -110,7 +155,8 @@ RecordedFit fit_records(const FitRequest& request) {
             throw InputError("--stretches", "", "expected more than 0 s");
         }
     }
-    RecordedFit fitted{traces::fit_market(recording.series, recording.lifetimes, wanted), ""};
+    RecordedFit fitted{traces::fit_market(recording.series, recording.lifetimes, wanted), "",
+                       recording.warnings};
     if (!request.compared) return fitted;
     fitted.comparison = comparison_of(recording, fitted.fit.parameters, wanted.usd_on_demand);
     return fitted;

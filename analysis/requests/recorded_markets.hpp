@@ -2,6 +2,7 @@
 // set to them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct NamedRecord {
 // In the order of the files. InputError for what cannot be read, and for both of join and zones.
 std::vector<NamedRecord> read_records(const RecordsRequest& request);
 
+// What readers found that makes the records doubtful, a line each, with the first file of it.
+std::vector<std::string> warnings_of(std::span<const NamedRecord> records);
+
 struct FitRequest {
     RecordsRequest records;
     std::string name = "fitted";
@@ -38,6 +42,7 @@ struct RecordedFit {
     traces::MarketFit fit;
     std::string
         comparison;  // what the generator makes beside what was recorded, in words, if asked
+    std::vector<std::string> warnings = {};  // about the records, as warnings_of has them
 };
 // InputError for records without series and lifetimes.
 RecordedFit fit_records(const FitRequest& request);

@@ -122,7 +122,7 @@ def schedule(
     them. An interrupt ends it after the schedules that are being made.
     """
     asked = _cluster_asked(scenario, set, vary, seeds, baseline)
-    asked["schedulers"] = _names(schedulers)
+    asked["schedulers"] = _names("schedulers", schedulers)
     return Schedules(_core.MadeSchedules(asked, _progress(progress)))
 
 

@@ -43,6 +43,13 @@ _PACKAGE = Path(__file__).resolve().parent
 # ---- what is asked for --------------------------------------------------------------------------
 
 
+def _some(what: str, given: Any) -> Any:
+    """An empty one is no wish for the defaults, which None is."""
+    if isinstance(given, (str, list)) and not given:
+        raise ValueError(f"{what}: expected at least one, found none")
+    return given
+
+
 def _scenario(given: PathLike) -> Path:
     return Path(_core.scenario_file(os.fspath(given), _PACKAGE))
 
@@ -58,16 +65,14 @@ def _policy_name(one: PolicyName) -> str:
 def _policy_lists(policies: Policies) -> str:
     """ "a,b+c" of "a,b+c", or of ["a", ("b", "c")]: each entry is a list that runs together."""
     if isinstance(policies, str) or isinstance(policies, type):
-        return _policy_name(policies)
+        return _policy_name(_some("policies", policies))
     lists = []
     for entry in policies:
         if isinstance(entry, str) or isinstance(entry, type):
-            lists.append(_policy_name(entry))
+            lists.append(_policy_name(_some("policies", entry)))
         else:
-            lists.append("+".join(_policy_name(one) for one in entry))
-    if not lists:
-        raise ValueError("policies: expected at least one, found none")
-    return ",".join(lists)
+            lists.append("+".join([_policy_name(one) for one in _some("policies", list(entry))]))
+    return ",".join(_some("policies", lists))
 
 
 def _classes(given: Any) -> Iterator[Type[Policy]]:
@@ -110,28 +115,33 @@ def _varied(vary: Optional[Mapping[str, Sequence[Any]]]) -> List[str]:
     return varied
 
 
-def _names(names: Union[None, str, Sequence[str]]) -> str:
+def _names(what: str, names: Union[None, str, Sequence[str]]) -> str:
     if names is None or isinstance(names, str):
-        return names or ""
-    return ",".join(names)
+        return "" if names is None else _some(what, names)
+    return ",".join(_some(what, list(names)))
+
+
+def _list_of(names: Union[str, Sequence[str]]) -> List[str]:
+    """A text is one name, and not its letters."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _seeds(seeds: Union[None, int, str, Iterable[int]]) -> str:
     if seeds is None or isinstance(seeds, str):
-        return seeds or ""
+        return "" if seeds is None else _some("seeds", seeds)
     if isinstance(seeds, int):
         return str(seeds)
     if isinstance(seeds, range) and seeds.step == 1 and len(seeds) > 0:
         return f"{seeds.start}..{seeds.stop - 1}"
-    return ",".join(str(seed) for seed in seeds)
+    return ",".join(_some("seeds", [str(seed) for seed in seeds]))
 
 
 def _traces(traces: Union[None, PathLike, Sequence[PathLike]]) -> Row:
     if traces is None:
         return {}
     if isinstance(traces, (str, os.PathLike)):
-        return {"traces": os.fspath(traces)}
-    return {"trace_files": [Path(one) for one in traces]}
+        return {"traces": _some("traces", os.fspath(traces))}
+    return {"trace_files": _some("traces", [Path(one) for one in traces])}
 
 
 def _asked(
@@ -525,8 +535,8 @@ def replay(
     details: of which runs timeline and decisions are kept: "none", "first" (one a policy), "all".
     progress: True, False, a function of done and total, or None: where somebody can see it.
 
-    Other threads of Python go on meanwhile; an interrupt (Ctrl-C) ends it after the runs that are
-    being made. InputError for bad input, PolicyError for a policy in Python that raised something.
+    Other threads of Python go on meanwhile; an interrupt (Ctrl-C) ends it in the midst of its
+    runs. InputError for bad input, PolicyError for a policy in Python that raised something.
     """
     asked = _asked(
         [scenario], policies, traces, zones, set, vary, seeds, starts, baseline, threads
@@ -596,7 +606,7 @@ def sweep(
     """
     asked = _asked(scenarios, policies, traces, zones, set, vary, seeds, starts, None, threads)
     asked.update(database=Path(out), resume=resume, full=full)
-    asked.update(schedulers=_names(schedulers))
+    asked.update(schedulers=_names("schedulers", schedulers))
     return Sweep(Path(out), _core.sweep(asked, _progress(progress)))
 
 
@@ -690,8 +700,8 @@ def replay_log(log: PathLike) -> LogReplay:
 def query(
     database: PathLike,
     *,
-    by: Sequence[str] = (),
-    metrics: Sequence[str] = (),
+    by: Union[str, Sequence[str]] = (),
+    metrics: Union[str, Sequence[str]] = (),
     baseline: str = "",
     where: Optional[Mapping[str, Any]] = None,
     build: str = "",
@@ -704,7 +714,8 @@ def query(
     for name, values in (where or {}).items():
         some = [values] if isinstance(values, str) or not isinstance(values, Iterable) else values
         chosen.append(f"{name}={','.join(_varied_value(one) for one in some)}")
-    return Query(_core.query(Path(database), list(by), list(metrics), baseline, chosen, build))
+    named = (_list_of(by), _list_of(metrics))
+    return Query(_core.query(Path(database), *named, baseline, chosen, build))
 
 
 def report(*results: PathLike) -> str:

@@ -81,6 +81,7 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     setup.oracle = list.needs_oracle();
     setup.seed = seed;
     setup.keep_timeline = options.timeline;
+    setup.stopped = options.stopped;
     setup.log = log ? &*log : nullptr;
     std::optional<RecordedProvider> provider;
     if (provided != nullptr) {
@@ -169,6 +170,7 @@ public:
         for (const ExperimentCase& one : cases) {
             INVARIANT(!one.policies.empty() && !one.seeds.empty());
             span_ = std::max(span_, window_span(one.scenario->job));
+            if (setup.judged) staying_.push_back(without_choice_of_zones(one.policies));
         }
         for (std::size_t number = 0; number < cases.size(); ++number) {
             const ExperimentCase& one = cases[number];
@@ -281,10 +283,10 @@ private:
             one, [&] { job_on(*one.scenario, market_of(one, 0, one.seeds.front()).data); });
     }
 
-    static void judge(const Scenario& scenario, NamedMarket& market) {
-        const sim::JobSpec job = job_on(scenario, market.data);
+    void judge(std::size_t number, NamedMarket& market) const {
+        const sim::JobSpec job = job_on(*cases_[number].scenario, market.data);
         market.optimum = optimum_of(market.data, job);
-        market.doubts = doubts_about(market, job);
+        market.doubts = doubts_about(market, job, staying_[number]);
     }
 
     // The market from where the run begins.
@@ -298,7 +300,7 @@ private:
             market.data = begun_later(whole->data, run.window.start);
             market.start = run.window.start;
             market.stretch = run.window.stretch;
-            if (setup_.judged) judge(*run.of->scenario, market);
+            if (setup_.judged) judge(run.case_number, market);
             return market;
         });
     }
@@ -311,8 +313,10 @@ private:
             if (!market) market = window_of(run);
             const bool detailed = !detailed_.empty() && detailed_[run.number];
             const auto begun = std::chrono::steady_clock::now();
-            FinishedRun finished = run_one(*run.of->scenario, *market, *run.policies, run.seed,
-                                           detailed ? setup_.options : RunOptions{});
+            RunOptions options = detailed ? setup_.options : RunOptions{};
+            options.stopped = setup_.stopped;
+            FinishedRun finished =
+                run_one(*run.of->scenario, *market, *run.policies, run.seed, options);
             finished.wall_s =
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
             taker_.take(run, std::move(finished));
@@ -331,8 +335,9 @@ private:
     const ExperimentSetup& setup_;
     const RunTaker& taker_;
     std::vector<std::string> names_;
-    Duration span_;                       // of a window: that of the longest case
-    std::vector<RunLayout::Part> parts_;  // until there is a layout
+    std::vector<std::vector<PolicyList>> staying_;  // by case: lists that choose no zone
+    Duration span_;                                 // of a window: that of the longest case
+    std::vector<RunLayout::Part> parts_;            // until there is a layout
     std::optional<RunLayout> layout_;
     std::vector<bool> detailed_;  // by number; empty: none
     std::vector<bool> wanted_;    // by number; empty: all

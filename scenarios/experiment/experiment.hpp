@@ -28,6 +28,8 @@ struct RunOptions {
     bool decisions = false;
     bool all_questions = false;  // in decisions, also those that led to no change
     bool events = false;
+    // Between events, now and then: true ends it. May be empty.
+    std::function<bool()> stopped = {};
 };
 
 enum class Details : std::uint8_t { none, first, all };  // first: of each policy, one run
@@ -46,6 +48,7 @@ struct ExperimentSetup {
     bool judged = false;
     // Called from any thread, one at a time, after each run.
     std::function<void(std::size_t done, std::size_t total)> progress;
+    std::function<bool()> stopped;  // from any thread, in the midst of runs: true ends them
 };
 
 struct FinishedRun {

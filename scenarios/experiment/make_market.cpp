@@ -7,6 +7,7 @@
 #include "scenarios/reader/scenario.hpp"
 #include "traces/generator.hpp"
 #include "traces/market_statistics.hpp"
+#include "traces/series_builder.hpp"
 #include "traces/timestamp.hpp"
 
 namespace ukemi::scenarios {
@@ -30,6 +31,10 @@ void note_price(NamedMarket& market, const traces::TraceSeries& series, const Zo
     if (!source.spot_price || scenario.market.price_from_said) return;
     bool& used = market.typed_prices[source.spot_price_at];
     used = used || !has_own_price(series, scenario);
+}
+
+void note_findings(NamedMarket& market, const traces::Trace& trace) {
+    traces::add_notes(market.findings, trace.report.doubts);
 }
 
 // One zone out of a file's series and what the scenario says about it.
@@ -142,14 +147,16 @@ void join_prices(traces::TraceSeries& zone, const traces::TraceSeries& prices,
 }
 
 // A trace of the command line takes the place of what it holds; the rest is the scenario's still.
-traces::TraceSeries completed(const traces::TraceSeries& given, const ZoneSource& source,
-                              const Scenario& scenario, std::string_view file) {
+traces::TraceSeries completed(NamedMarket& market, const traces::TraceSeries& given,
+                              const ZoneSource& source, const Scenario& scenario,
+                              std::string_view file) {
     const bool needs_price =
         !given.price && !source.price.empty() && scenario.market.price_from_trace;
     const bool needs_availability = !given.availability && !source.availability.empty();
     if (!needs_price && !needs_availability) return given;
     const std::filesystem::path& own = needs_price ? source.price : source.availability;
     const traces::Trace rest = traces::read_trace(own, options_for(scenario, source));
+    note_findings(market, rest);
     if (rest.series.size() != 1) {
         throw InputError(own.string(), "",
                          fmt::format("expected one zone, to be put beside {}; found {} series",
@@ -170,6 +177,7 @@ traces::TraceSeries completed(const traces::TraceSeries& given, const ZoneSource
 
 void add_zones(NamedMarket& market, const traces::Trace& trace, const ZoneSource& given,
                const Scenario& scenario, std::string_view file) {
+    note_findings(market, trace);
     const bool several = trace.series.size() > 1;
     for (const traces::TraceSeries& series : trace.series) {
         const bool typed = several && !given.name.empty() && !given.instance_type.empty();
@@ -187,8 +195,16 @@ void add_zones(NamedMarket& market, const traces::Trace& trace, const ZoneSource
                             "\"{}\": say which as \"instance\", of the zone or at /cluster",
                             series.zone, other.instance_type, series.instance_type));
         }
-        const traces::TraceSeries zone = completed(series, source, scenario, file);
+        const traces::TraceSeries zone = completed(market, series, source, scenario, file);
         note_price(market, zone, source, scenario);
+        // With bids, the prices themselves say when there is none.
+        if (!zone.availability && !market.data.rules.bidding) {
+            traces::add_notes(
+                market.findings,
+                {fmt::format("zone \"{}\" has prices alone, so that all its machines are always "
+                             "there: losses and waits need a record of capacity",
+                             one_line(name))});
+        }
         market.data.zones.push_back(zone_of(zone, source, scenario, name, file));
     }
 }
@@ -232,6 +248,7 @@ void add_recorded(NamedMarket& market, const ZoneSource& source, const Scenario&
                                          prices.series.size(), trace.series.size()));
         }
         join_prices(trace.series[0], prices.series[0], source.price.string());
+        note_findings(market, prices);
     }
     add_zones(market, trace, source, scenario, first.string());
 }

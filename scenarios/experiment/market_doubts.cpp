@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
+#include "base/plain_text.hpp"
 #include "base/unit_text.hpp"
 #include "policies/codec_text.hpp"
 #include "sim/learning/learning_model.hpp"
@@ -200,10 +203,49 @@ void doubt_windows(const Doubtful& at) {
                     format_duration(longest), format_duration(before)));
 }
 
+// It buys on demand alone, and that is the same everywhere.
+bool needs_no_zone(const PolicyList& list, const sim::MarketData& market) {
+    const sim::ZoneData& first = market.zones.front();
+    const bool alike = std::ranges::all_of(market.zones, [&](const sim::ZoneData& zone) {
+        return zone.on_demand_price == first.on_demand_price &&
+               zone.speed_per_mille == first.speed_per_mille;
+    });
+    return alike && std::ranges::any_of(list.items, [](const PolicyList::Item& item) {
+               return item.entry->name == "on_demand";
+           });
+}
+
+bool chooses_zones(const PolicyList& list) {
+    return std::ranges::any_of(make_policies(list), [](const auto& policy) {
+        return policy->knobs().has(policies::Knob::zone);
+    });
+}
+
+void doubt_zones(const Doubtful& at, std::span<const PolicyList> lists) {
+    if (at.market.zones.size() < 2) return;
+    std::string staying;
+    for (const PolicyList& list : lists) {
+        if (needs_no_zone(list, at.market)) continue;
+        staying += (staying.empty() ? "" : ", ") + one_line(list.label());
+    }
+    if (staying.empty()) return;
+    at.doubts.push_back(fmt::format(
+        "{}: without a policy that chooses zones, all is bought in \"{}\", the first of {} zones "
+        "(\"+cheapest_zone\" and \"+spread_zones\" after a list's name look at all)",
+        shortened(staying, 300), one_line(at.market.zones.front().name), at.market.zones.size()));
+}
+
 }  // namespace
 
-std::vector<std::string> doubts_about(const NamedMarket& market, const sim::JobSpec& job) {
-    std::vector<std::string> doubts;
+std::vector<PolicyList> without_choice_of_zones(std::span<const PolicyList> lists) {
+    std::vector<PolicyList> staying;
+    std::ranges::copy_if(lists, std::back_inserter(staying), std::not_fn(chooses_zones));
+    return staying;
+}
+
+std::vector<std::string> doubts_about(const NamedMarket& market, const sim::JobSpec& job,
+                                      std::span<const PolicyList> staying) {
+    std::vector<std::string> doubts = market.findings;
     const Doubtful at{market.data, market.typed_prices, job, doubts};
     doubt_dates(at);
     doubt_length(at);
@@ -213,6 +255,7 @@ std::vector<std::string> doubts_about(const NamedMarket& market, const sim::JobS
     doubt_speed(at);
     doubt_exchange(at);
     doubt_windows(at);
+    doubt_zones(at, staying);
     return doubts;
 }
 

@@ -127,6 +127,7 @@ struct NamedMarket {
     std::map<std::string, bool> typed_prices;  // by section: whether any zone has its spot_price
     Duration start;                            // of the market, in the trace
     std::int64_t stretch = 0;                  // of the trace, as TraceWindow says
+    std::vector<std::string> findings;         // of its files: what was missing, what not read
     std::vector<std::string> doubts;           // about results on it, if somebody asked
     std::optional<Optimum> optimum;  // of the scenario's job here, if somebody asked for it
 };

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/plain_text.hpp"
+#include "base/unit_text.hpp"
 #include "scenarios/reader/controlled_jobs.hpp"
 #include "scenarios/reader/job_draws.hpp"
 #include "scenarios/reader/job_pauses.hpp"
@@ -148,9 +149,15 @@ sim::SharingJob read_job(ConfigReader& section, std::size_t number, const JobDef
                          ScheduleScenario& scenario) {
     sim::SharingJob job;
     job.name = section.text("name", fmt::format("job-{}", number));
+    if (job.name.empty()) section.fail("name", "expected a name, found an empty text");
     job.arrival = Instant::at(bounded_time(section, "arrival", section.duration("arrival", {})));
     if (section.has("deadline")) {
         job.deadline = Instant::at(bounded_time(section, "deadline", section.duration("deadline")));
+        if (job.deadline <= job.arrival) {
+            section.fail("deadline", fmt::format("expected a time after the arrival, {}, found {}",
+                                                 format_duration(job.arrival.since_start()),
+                                                 format_duration(job.deadline.since_start())));
+        }
     }
     read_owner(section, job);
     if (section.has("scenario")) {

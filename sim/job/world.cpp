@@ -80,6 +80,10 @@ void World::begin() {
 }
 
 void World::play_next() {
+    constexpr std::uint64_t look_every = 1024;  // events
+    if (setup_.stopped && queue_.popped_count() % look_every == 0 && setup_.stopped()) {
+        throw RunStopped("the run was told to stop");
+    }
     const auto next = queue_.pop();
     if (!next) return;  // it was called off meanwhile
     if (timeline_) timeline_->record_way(next->at, {transition_phase(), egress_});

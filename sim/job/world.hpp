@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "policies/controller.hpp"
@@ -38,6 +39,12 @@ namespace ukemi::sim {
 using MakeTrainer = std::function<std::unique_ptr<Trainer>(
     policies::Controller& controller, records::Ledger& ledger, RunQueue& queue)>;
 
+// Somebody wanted it no longer.
+class RunStopped : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 struct WorldSetup {
     const MarketData* market = nullptr;  // prepared; outlives the world
     const JobSpec* job = nullptr;        // outlives the world
@@ -53,6 +60,7 @@ struct WorldSetup {
     policies::ControllerLog* log = nullptr;
     // Called for every event, with its line for an events.jsonl or a golden log.
     std::function<void(Instant, Phase, const Event&)> on_event;
+    std::function<bool()> stopped;  // every 1024 events: true ends the run with RunStopped
 };
 
 // What the simulated market can turn: here, and at most.
@@ -123,6 +131,7 @@ private:
     // Membership (world_fleet.cpp).
     void acquire();               // launches what the Plan wants and the market gives
     void check_launches() const;  // throws RunLimitReached
+    void check_questions();       // so does this
     void swap_fleets();           // releases what retires, once that may be
     void lose(InstanceId id);     // it is gone, and with it what it was doing
     void model_stays_where_it_is();
@@ -204,6 +213,9 @@ private:
     bool settled_scheduled_ = false;
     RunQueue::Ticket ask_due_;
     Instant ask_due_at_ = Instant::never();
+    std::uint64_t quiet_questions_ = 0;     // in a row, with nothing in between
+    std::uint64_t events_at_question_ = 0;  // that there were at the last of them
+    Instant first_quiet_question_;
     bool closing_ = false;  // the work is done, one more decision is carried out
     bool ended_ = false;
     bool finished_ = false;

@@ -197,6 +197,7 @@ void World::handle(const ClockTicked&) {
 }
 
 void World::handle(const AskedAgain&) {
+    check_questions();
     ask_due_at_ = Instant::never();
     note(policies::EventKind::clock);
 }

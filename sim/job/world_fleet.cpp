@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/unit_text.hpp"
 #include "sim/job/orders.hpp"
 #include "sim/job/world.hpp"
 
@@ -39,6 +40,29 @@ void World::check_launches() const {
         "if the policies do not give back and ask again without end, raise /limits/launches_max in "
         "the scenario",
         job_.launches_max, to_seconds(queue_.now().since_start())));
+}
+
+// A policy that asks again at once, for ever, keeps the clock from getting on as a loop at one
+// instant does, and what is written down of its questions fills the memory. Who asks every
+// millisecond is none. Real workers do things that are no events.
+void World::check_questions() {
+    constexpr Duration soon = whole_seconds(100);  // for so many questions
+    constexpr std::uint64_t events_of_question = 2;
+    if (setup_.make_trainer) return;
+    const bool in_a_row = queue_.popped_count() - events_at_question_ == events_of_question;
+    events_at_question_ = queue_.popped_count();
+    const Instant now = queue_.now();
+    if (!in_a_row || now - first_quiet_question_ >= soon) {
+        quiet_questions_ = 0;
+        first_quiet_question_ = now;
+    }
+    if (++quiet_questions_ <= job_.limits.events_per_instant_max) return;
+    throw RunLimitReached(fmt::format(
+        "run limit reached: {} asked to be asked again {} times in a row, within {} of simulated "
+        "time, until {} s, and nothing else happened; if that is no endless loop, raise "
+        "/limits/events_per_instant_max in the scenario",
+        controller_.asks_first(), job_.limits.events_per_instant_max,
+        format_duration(now - first_quiet_question_), to_seconds(now.since_start())));
 }
 
 // (Re)starts the segment of a group that trains, with a last save if its model is doomed.

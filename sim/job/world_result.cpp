@@ -20,12 +20,15 @@ std::string World::why_unfinished() const {
     const policies::Plan& plan = controller_.plan();
     const bool wants_none =
         policies::fleet_count(plan) == 0 || policies::fleet_market(plan) == policies::Market::none;
-    const bool trains = trainer_->phase() == policies::JobPhase::running;
-    const std::string_view what = trains       ? "it was still training"
+    const policies::JobPhase phase = trainer_->phase();
+    const bool wants_spot = policies::fleet_market(plan) == policies::Market::spot;
+    const std::string_view what = phase == policies::JobPhase::running ? "it was still training"
+                                  : phase == policies::JobPhase::checkpointing ? "it was saving"
+                                  : phase == policies::JobPhase::transition
+                                      ? "it was getting ready to train"
                                   : wants_none ? "its policies want no machines"
-                                  : policies::fleet_market(plan) == policies::Market::spot
-                                      ? "it waits for spot machines"
-                                      : "it waits for machines";
+                                  : wants_spot ? "it waits for spot machines"
+                                               : "it waits for machines";
     return fmt::format("{} {}", what,
                        stuck_ ? "and nothing to come would change that" : "when time was up");
 }

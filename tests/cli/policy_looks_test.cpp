@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "policies/registry.hpp"
+#include "schedulers/registry.hpp"
+#include "sim/search/searcher.hpp"
 
 namespace ukemi {
 
@@ -41,6 +43,20 @@ TEST_CASE("policy looks: rules of the published comparison have colours of their
             CHECK(plots::look_of(one).dash != plots::look_of(other).dash);
             CHECK(plots::look_of(one).point != plots::look_of(other).point);
         }
+    }
+}
+
+TEST_CASE("policy looks: a scheduler has one look beside any other", "[figures]") {
+    std::vector<std::string> names;
+    for (const auto& one : schedulers::all_schedulers()) names.emplace_back(one.name);
+    for (const auto& one : sim::all_searchers()) names.emplace_back(one.name);
+    const std::vector<plots::PolicyLook> looks = plots::looks_of(names);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        CAPTURE(names[i]);
+        CHECK(looks[i] == plots::look_of(names[i]));
+        for (std::size_t j = 0; j < i; ++j) CHECK_FALSE(looks[i] == looks[j]);
+        const std::vector<std::string> two{names[i], "somebodys_own"};
+        CHECK(plots::looks_of(two).front() == looks[i]);
     }
 }
 

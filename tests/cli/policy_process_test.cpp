@@ -96,6 +96,21 @@ TEST_CASE("policy process: what goes wrong in it names policy, hook and scenario
     }
 }
 
+TEST_CASE("policy process: moments are in a unit that can be read", "[policy_process]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "rule.py", "");
+    write_program(scratch.path(), hello, made,
+                  R"(case "$line" in *before_train*) )"
+                  R"(say '{"record":"answer","decision":{"ask_again_in_ns":62737583}}';; )"
+                  R"(*) exit 0;; esac)");
+    const Ran ran = run_program(UKEMI_BINARY, scratch.path(),
+                                {"--plugin", "rule.py", "replay", "demo", "--policies",
+                                 "shell_rule", "--seeds", "1", "--no-files"});
+    unsetenv("UKEMI_PYTHON");
+    check_complaint(ran,
+                    "on_event about clock at 62.7376 ms of scenario time: its process has ended");
+}
+
 TEST_CASE("policy process: what cannot be asked is said before anything runs", "[policy_process]") {
     const ScratchFolder scratch;
     write_program(scratch.path(), hello, made, spot);

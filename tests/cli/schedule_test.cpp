@@ -133,6 +133,18 @@ TEST_CASE("ukemi schedule: rows are those of all runs in their order, and nothin
     CHECK(left == std::vector<std::string>{"beside.csv", "both", "own.csv", "r", "two.json"});
 }
 
+TEST_CASE("ukemi schedule: names may have quotes and commas", "[cli][jobs]") {
+    const ScratchFolder scratch;
+    std::string text = two_jobs;
+    text.replace(text.find("\"a\""), 3, R"("a \"b\", c", "user": "the \"owner\"")");
+    write_file(scratch.path() / "two.json", text);
+    const Ran ran = run_ukemi(scratch.path(), {"schedule", "two.json", "--out", "r"});
+    INFO(ran.err);
+    CHECK(ran.code == 0);
+    CHECK_THAT(text_in(scratch.path() / "r/jobs.csv"),
+               Catch::Contains(R"("a ""b"", c")") && Catch::Contains(R"("the ""owner""")"));
+}
+
 TEST_CASE("ukemi schedule: figures of the queue and of who held what", "[cli][jobs]") {
     const ScratchFolder scratch;
     const auto& folder = scratch.path();
@@ -185,11 +197,21 @@ TEST_CASE("ukemi schedule: wrong scenarios are refused in one line", "[cli][jobs
     CHECK_THAT(complaint("/schedulers/0/name=elasticflow"),
                Catch::Contains("elasticflow asks for a deadline of every job, \"a\" has none"));
     CHECK_THAT(complaint("/jobs/1/name=a"), Catch::Contains("\"a\" stands there twice"));
+    CHECK_THAT(complaint("/jobs/1/name="),
+               Catch::Contains("at /jobs/1/name: expected a name, found an empty text"));
+    CHECK_THAT(complaint("/jobs/1/deadline=1 s"),
+               Catch::Contains("at /jobs/1/deadline: expected a time after the arrival, 1 s, found "
+                               "1 s"));
     CHECK_THAT(complaint("/jobs/1/service=0 s"), Catch::Contains("expected more than zero"));
     CHECK_THAT(complaint("/jobs/1/speeds=[1, 2]"), Catch::Contains("expected the speed on 0, 1"));
     CHECK_THAT(complaint("/jobs={\"workload\": \"w.csv\"}"),
                Catch::Contains("job \"a\" names an application: expected \"tables\""));
     CHECK_THAT(complaint("/jobs={\"workload\": \"none.csv\"}"), Catch::Contains("none.csv"));
+    write_file(scratch.path() / "twice.csv",
+               "job_id,submission_time,duration,num_gpu\nx,1,2,1\ny,2,2,1\nx,1,2,1\n");
+    CHECK_THAT(complaint("/jobs={\"workload\": \"twice.csv\"}"),
+               Catch::Contains("twice.csv:4:1: expected a job that does not stand there twice, "
+                               "found \"x\""));
     CHECK_THAT(complaint("/schedulers/0={\"name\": \"sia\", \"solutions\": \"none.csv\"}"),
                Catch::Contains("none.csv"));
     const char* const types =

@@ -58,6 +58,20 @@ TEST_CASE("table: means over runs, with the interval of the mean cost", "[cli]")
     CHECK(lines[5] == "! some runs did not finish their work");
 }
 
+TEST_CASE("table: a few cents are not nothing", "[cli]") {
+    const auto cost_of = [](double usd) {
+        const std::vector<records::RunResult> runs{run_of("greedy", usd, 4)};
+        const std::string line = lines_of(analysis::policy_table(runs)).at(2);
+        return line.substr(28, 10);  // 9 columns after the name's
+    };
+    CHECK(cost_of(0.005121) == "   0.00512");
+    CHECK(cost_of(0.0149) == "    0.0149");
+    CHECK(cost_of(0.000'000'004) == "     4e-09");
+    CHECK(cost_of(0.123) == "      0.12");
+    CHECK(cost_of(1.5) == "      1.50");
+    CHECK(cost_of(0) == "      0.00");
+}
+
 TEST_CASE("table: who has no deadline meets none, and who cannot go on is counted", "[cli]") {
     std::vector<records::RunResult> runs{run_of("greedy", 10, 4), run_of("spot_only", 2, 1, false),
                                          run_of("spot_only", 2, 1, false)};

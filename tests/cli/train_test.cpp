@@ -166,11 +166,11 @@ TEST_CASE("ukemi train: what it goes on from is whole, and its clock and bill go
     for (const fs::path& each : checkpoints_in(left)) fs::resize_file(each, 100);
     const Ran none = run_ukemi(folder.path(), resume);
     CHECK(none.code == 2);
-    CHECK_THAT(none.err, Catch::Contains("no checkpoint in it is whole; the newest: "));
+    CHECK_THAT(none.err,
+               Catch::Contains("no checkpoint that its account.json knows is whole; the newest: "));
 }
 
-TEST_CASE("ukemi train: a checkpoint that another run has left has no account here",
-          "[cli][live]") {
+TEST_CASE("ukemi train: a new run has no checkpoints of another beside its own", "[cli][live]") {
     const ScratchFolder folder;
     const fs::path left = folder.path() / "out-checkpoints";
     write_file(folder.path() / "s.json", scenario_text(endless));
@@ -183,24 +183,66 @@ TEST_CASE("ukemi train: a checkpoint that another run has left has no account he
     });
     const auto old = checkpoints_in(left);
     REQUIRE_FALSE(old.empty());
-    const std::string account = text_in(left / "account.json");
-    run_ukemi_until(folder.path(), train({"--force"}), SIGKILL, [&] {
-        const auto now = checkpoints_in(left);
-        // The account is written after the checkpoint.
-        return !now.empty() && now.front() < old.front() &&
-               text_in(left / "account.json") != account;
+    const fs::path kept = folder.path() / "kept.ukemi";
+    fs::copy_file(old.back(), kept);
+    const Ran refused = run_ukemi(folder.path(), train({}));
+    CHECK(refused.code == 2);
+    CHECK(refused.err ==
+          "ukemi: out-checkpoints: has checkpoints of a run: --resume out-checkpoints goes on with "
+          "it, --force begins anew and removes them\n");
+    CHECK(run_ukemi(folder.path(), train({"--force", "--policies", "none_such"})).code == 2);
+    CHECK(checkpoints_in(left) == old);  // what is refused costs nothing
+
+    write_file(left / "checkpoint-by-hand.ukemi", "x");
+    const Ran anew = run_ukemi_until(folder.path(), train({"--force"}), SIGTERM, [&] {
+        return fs::exists(left / "account.json") && !fs::exists(old.back()) &&
+               checkpoints_in(left).size() > 1;
     });
-    REQUIRE(checkpoints_in(left).front() < old.front());
-    const std::int64_t steps = steps_in(checkpoints_in(left).back());
+    INFO(anew.err);
+    CHECK(anew.code == 1);
+    CHECK(fs::remove(left / "checkpoint-by-hand.ukemi"));
+    const auto now = checkpoints_in(left);
+    REQUIRE_FALSE(now.empty());
+    const std::int64_t steps = steps_in(now.back());
+
+    // One that somebody puts beside them is not the run's.
+    const fs::path other = left / "checkpoint-999999999999.ukemi";
+    fs::copy_file(kept, other);
     write_file(folder.path() / "s.json", scenario_text(16 * (steps + 10)));
-    const Ran rest = run_ukemi(folder.path(), {"train", "s.json", "--time-scale", "100", "--resume",
-                                               "out-checkpoints", "--out", "on", "--force"});
+    std::vector<std::string> resume{"train",    "s.json",          "--time-scale", "100",
+                                    "--resume", "out-checkpoints", "--out",        "on"};
+    const Ran rest = run_ukemi(folder.path(), resume);
     INFO(rest.err);
     CHECK(rest.code == 0);
-    CHECK_THAT(rest.err, Catch::Contains("of a run that has not written it") &&
-                             Catch::Contains("bill begin anew"));
+    CHECK_THAT(rest.err,
+               Catch::StartsWith("out-checkpoints/checkpoint-999999999999.ukemi: the account.json "
+                                 "beside it does not know it; ") &&
+                   Catch::Contains(fmt::format("{} is used in place of it\n",
+                                               now.back().filename().string())) &&
+                   Catch::Contains("goes on after "));
     const json live = json::parse(text_in(only_run(folder.path() / "on") / "live.json"));
-    CHECK(live.at("resumed").at("earlier_s").is_null());
+    CHECK(live.at("resumed").at("steps") == steps);
+
+    // Who names it gets it, without an account.
+    write_file(folder.path() / "s.json", scenario_text(endless));
+    resume[5] = "out-checkpoints/checkpoint-999999999999.ukemi";
+    resume[7] = "named";
+    resume.insert(resume.end(), {"--budget", "0.001"});
+    const Ran named = run_ukemi(folder.path(), resume);
+    CHECK_THAT(named.err, Catch::Contains("of a run that has not written it") &&
+                              Catch::Contains("bill begin anew"));
+}
+
+TEST_CASE("ukemi train: a checkpoint of another training is refused in one line", "[cli][live]") {
+    const ScratchFolder folder;
+    write_file(folder.path() / "s.json", scenario_text(160));
+    REQUIRE(run_ukemi(folder.path(), train({})).code == 0);
+    const Ran ran = run_ukemi(folder.path(), {"train", "s.json", "--resume", "out-checkpoints",
+                                              "--seed", "5", "--out", "on"});
+    CHECK(ran.code == 2);
+    CHECK(ran.err ==
+          "ukemi: out-checkpoints/checkpoint-000000000010.ukemi: is of another training: script, "
+          "data, model, optimiser or seed differ\n");
 }
 
 TEST_CASE("ukemi train: cores that are not there and too few workers are refused", "[cli][live]") {
@@ -224,6 +266,28 @@ TEST_CASE("ukemi train: cores that are not there and too few workers are refused
                                 Catch::EndsWith(", found 1023\n"));
     }
     CHECK(names_in(folder.path()) == std::vector<std::string>{"s.json"});
+}
+
+TEST_CASE("ukemi train: a Python without torch is refused in one line", "[cli][live]") {
+    const ScratchFolder folder;
+    std::string text = scenario_text(160);
+    const std::size_t at = text.find("\"training\"");
+    text.replace(at, text.find("\"policy_parameters\"") - at,
+                 "\"training\": {\"script\": \"train.py\"},\n  ");
+    write_file(folder.path() / "s.json", text);
+    write_file(folder.path() / "train.py", "");
+    // Python's own modules alone, whatever is installed.
+    const fs::path python =
+        write_file(folder.path() / "bare", "#!/bin/sh\nexec python3 -I -S \"$@\"\n");
+    fs::permissions(python, fs::perms::owner_all);
+    const Ran ran = run_ukemi(folder.path(), train({"--script", "train.py", "--python", "./bare"}));
+    CHECK(ran.code == 2);
+    CHECK_THAT(ran.err,
+               Catch::StartsWith("ukemi: --python: ") &&
+                   Catch::Contains("bare cannot import torch, ukemi: expected a Python that "
+                                   "has torch and ukemi"));
+    CHECK(std::ranges::count(ran.err, '\n') == 1);
+    CHECK(names_in(folder.path()) == std::vector<std::string>{"bare", "s.json", "train.py"});
 }
 
 TEST_CASE("ukemi train: results that cannot be written do not cost the model", "[cli][live]") {

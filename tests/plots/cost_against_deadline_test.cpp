@@ -46,7 +46,8 @@ TEST_CASE("cost_against_deadline: the first panel pools the traces, each has one
           "2,0,20,1,3,3,3,0,daring,west\n"
           "2,1,10,1,20,20,20,0,steady,west\n"
           "2,1,20,1,4,4,4,0,steady,west\n");
-    CHECK(folder.text_of("cost_against_deadline.gp").find("'quartiles'") != std::string::npos);
+    CHECK(folder.text_of("cost_against_deadline.gp").find("'quartiles about medians'") !=
+          std::string::npos);
 }
 
 TEST_CASE("cost_against_deadline: what else varies has a figure each", "[figures]") {
@@ -60,12 +61,13 @@ TEST_CASE("cost_against_deadline: what else varies has a figure each", "[figures
     }
     plots::draw_cost_against_deadline(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("cost_against_deadline.gp")
-              .find("'cost against the deadline; /job/restart=0 s'") != std::string::npos);
+              .find("'median cost against the deadline; /job/restart=0 s'") != std::string::npos);
     CHECK(folder.text_of("cost_against_deadline-2.gp")
-              .find("'cost against the deadline; /job/restart=300 s'") != std::string::npos);
+              .find("'median cost against the deadline; /job/restart=300 s'") != std::string::npos);
     CHECK_FALSE(std::filesystem::exists(folder.path() / "cost_against_deadline-3.gp"));
     // A run each: there is no band to explain.
-    CHECK(folder.text_of("cost_against_deadline.gp").find("'quartiles'") == std::string::npos);
+    CHECK(folder.text_of("cost_against_deadline.gp").find("'quartiles about medians'") ==
+          std::string::npos);
 }
 
 TEST_CASE("cost_against_deadline: is drawn where there are two deadlines", "[figures]") {

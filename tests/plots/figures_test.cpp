@@ -550,7 +550,7 @@ TEST_CASE("figures: every one is drawn, twice the same", "[figures]") {
         CHECK_FALSE(std::filesystem::exists(two.path() / (name + ".pdf")));
     }
     CHECK(one.text_of("cost_and_time.svg").find("missed 50 %") != std::string::npos);
-    CHECK(one.text_of("timeline.svg").find("revocations (2)") != std::string::npos);
+    CHECK(one.text_of("timeline.svg").find("revocations (at 2 times)") != std::string::npos);
 }
 
 TEST_CASE("figures: a script draws the same picture again, and without a word", "[figures]") {

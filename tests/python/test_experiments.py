@@ -98,6 +98,28 @@ class Replay(ScratchTest):
             ukemi.replay("demo", vary={"/job/deadline": "50h"})
         self.assertTrue(issubclass(ukemi.InputError, ValueError))
 
+    def test_nothing_at_all_is_no_wish_for_the_defaults(self):
+        scratch = self.folder / "never.db"
+        for command, wrong in (
+            (ukemi.replay, {"policies": ""}),
+            (ukemi.replay, {"policies": ["greedy", ()]}),
+            (ukemi.replay, {"seeds": []}),
+            (ukemi.replay, {"seeds": ""}),
+            (ukemi.replay, {"seeds": range(3, 3)}),
+            (ukemi.replay, {"traces": []}),
+            (ukemi.replay, {"traces": ""}),
+            (ukemi.schedule, {"seeds": []}),
+            (ukemi.schedule, {"schedulers": []}),
+            (ukemi.schedule, {"schedulers": ""}),
+            (ukemi.sweep, {"seeds": [], "out": scratch}),
+            (ukemi.sweep, {"schedulers": [], "out": scratch}),
+        ):
+            name = "demo" if command is not ukemi.schedule else "shared_cluster"
+            (key,) = wrong.keys() - {"out"}
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, f"^{key}: .*at least one"):
+                command(name, **wrong)
+        self.assertFalse(scratch.exists())
+
 
 # Those that take longer than a second are compared where UKEMI_EVERY_SCENARIO is set.
 LONG = {
@@ -289,6 +311,8 @@ class OtherCommands(ScratchTest):
         self.assertEqual(ukemi.query(database).rows, theirs["groups"])
         (only,) = ukemi.query(database, by=["policy"], where={"policy": "on_demand"}).rows
         self.assertEqual(only["runs"], 5)
+        listed = ukemi.query(database, by=["policy"], metrics=["cost_usd"]).rows
+        self.assertEqual(ukemi.query(database, by="policy", metrics="cost_usd").rows, listed)
         self.assertIn("on_demand", more.report())
         with self.assertRaises(ukemi.InputError):
             ukemi.query(database, by=["polcy"])

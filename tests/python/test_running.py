@@ -25,6 +25,35 @@ class Running(unittest.TestCase):
         timer.join()
         self.assertEqual(len(ukemi.replay("demo", policies="greedy+daly", seeds=1)), 1)
 
+    def test_an_interrupt_ends_it_in_the_midst_of_a_run(self):
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        asked = 0
+
+        class AsksOften(ukemi.Policy):
+            knobs = ("market",)
+
+            def on_event(self, kind, view):
+                nonlocal asked
+                asked += 1
+                if asked == 1000:
+                    os.kill(os.getpid(), signal.SIGINT)
+                return ukemi.Decision(ask_again_in_ns=10_000_000)
+
+        with self.assertRaises(KeyboardInterrupt):
+            ukemi.replay("demo", policies=AsksOften, seeds=1, progress=False)
+        self.assertLess(asked, 1_000_000)  # of 18 million in 50 h
+
+    def test_one_that_asks_again_at_once_for_ever_is_named(self):
+        class Impatient(ukemi.Policy):
+            knobs = ("market",)
+
+            def on_event(self, kind, view):
+                return ukemi.Decision(ask_again_in_ns=1)
+
+        with self.assertRaisesRegex(RuntimeError, "Impatient asked to be asked again 100000 times"):
+            ukemi.replay("demo", policies=Impatient, seeds=1, progress=False)
+
     def test_progress_is_told_and_may_end_it(self):
         told = []
         ukemi.replay("demo", policies="on_demand", seeds="1..3", progress=lambda *at: told.append(at))

@@ -98,6 +98,26 @@ TEST_CASE("deadline: the save before a planned change to spot is no reason to st
     CHECK(sliced.cost < dollars(32));
 }
 
+TEST_CASE("deadline: with a clock, too, the first answer knows how often the list saves",
+          "[deadline]") {
+    // 10 h, and 23 saves of five minutes: on on-demand from the first moment on, or late.
+    const Duration tick = GENERATE(Duration{}, minutes(1));
+    const std::string policy = GENERATE("on_demand", "greedy", "uniform_progress");
+    CAPTURE(tick.raw(), policy);
+    sim::MarketData data =
+        market({zone("a", capacity({{Duration{}, 1}, {minutes(5), 0}}, hours(28)), price(1))});
+    sim::prepare(data);
+    sim::JobSpec spec = job(hours(10));
+    spec.profile.checkpoint = minutes(5);
+    spec.profile.lossless = false;
+    spec.deadline = at(seconds(43'000));
+    spec.tick = tick;
+    const auto result =
+        run(data, spec, {{policy, "{}"}, {"periodic_checkpoint", R"({"interval": "25 min"})"}});
+    CHECK(result.deadline_met == true);
+    CHECK(result.duration == seconds(42'900));
+}
+
 TEST_CASE("deadline: greedy, uniform progress, rc_threshold and time slices keep the promise",
           "[deadline][property]") {
     const auto* name = GENERATE("greedy", "uniform_progress", "rc_threshold", "time_sliced");

@@ -232,6 +232,46 @@ TEST_CASE("world: a policy that asks again for ever ends with a named error", "[
     CHECK_THROWS_AS(world.run(), sim::RunLimitReached);
 }
 
+TEST_CASE("world: a policy that asks again at once and for ever is named", "[world]") {
+    const sim::MarketData data = flickering();
+    sim::JobSpec spec = job(hours(1));
+    spec.limits.events_per_instant_max = 1'000;
+    spec.give_up_at = at(hours(1));
+    const auto asked_every = [&](Duration again_in) {
+        sim::WorldSetup world_setup = setup(data, spec);
+        world_setup.policies.push_back(
+            std::make_unique<Scripted>(policies::KnobSet{policies::Knob::market},
+                                       [&](policies::EventKind, const policies::PolicyView&) {
+                                           policies::Decision decision;
+                                           decision.ask_again_in = again_in;
+                                           return decision;
+                                       }));
+        sim::World(std::move(world_setup)).run();
+    };
+    CHECK_THROWS_WITH(asked_every(nanoseconds(1)),
+                      Catch::Contains("scripted asked to be asked again 1000 times in a row") &&
+                          Catch::Contains("raise /limits/events_per_instant_max"));
+    CHECK_NOTHROW(asked_every(milliseconds(500)));
+}
+
+TEST_CASE("world: who wants a run no longer is asked in its midst", "[world]") {
+    const sim::MarketData data = flickering();
+    const sim::JobSpec spec = job(hours(1));
+    sim::WorldSetup world_setup = setup(data, spec);
+    world_setup.policies.push_back(
+        std::make_unique<Scripted>(policies::KnobSet{policies::Knob::market},
+                                   [](policies::EventKind, const policies::PolicyView&) {
+                                       policies::Decision decision;
+                                       decision.ask_again_in = milliseconds(10);
+                                       return decision;
+                                   }));
+    int looks = 0;
+    world_setup.stopped = [&] { return ++looks == 10; };
+    sim::World world(std::move(world_setup));
+    CHECK_THROWS_AS(world.run(), sim::RunStopped);
+    CHECK(looks == 10);
+}
+
 TEST_CASE("world: a run that does not get on gives up when it was told to", "[world]") {
     // One machine comes and goes for ever, and the job needs two.
     const sim::MarketData data =

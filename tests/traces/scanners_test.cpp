@@ -116,6 +116,20 @@ TEST_CASE("csv scanner: columns are found by name, and the rest is said", "[csv_
     CHECK(report.repairs == std::vector<std::string>{"4 blank lines skipped"});  // not the last
 }
 
+TEST_CASE("csv scanner: a doubled quote is one, in a header, too", "[csv_scanner]") {
+    CsvScanner csv("name,\"in \"\"s\"\"\"\n\"a \"\"b\"\", c\",2\n\"\"\"\"\"\",\"\"\n", "f.csv");
+    csv.read_header();
+    CHECK(csv.column("in \"s\"") == 1);
+    REQUIRE(csv.next_row());
+    const std::string_view first = csv.field(0);
+    CHECK(csv.field(1) == "2");
+    REQUIRE(csv.next_row());
+    CHECK(first == "a \"b\", c");
+    CHECK(csv.field(0) == "\"\"");
+    CHECK(csv.field(1).empty());
+    CHECK_FALSE(csv.next_row());
+}
+
 TEST_CASE("csv scanner: complaints name line and column", "[csv_scanner]") {
     const auto second_field = [](std::string_view text) {
         CsvScanner csv(text, "f.csv");
@@ -130,8 +144,12 @@ TEST_CASE("csv scanner: complaints name line and column", "[csv_scanner]") {
     CHECK_THROWS_WITH(second_field("a,b\n1,2,3\n"), "f.csv:2:1: expected 2 columns, found 3");
     CHECK_THROWS_WITH(second_field("a,b\n10,\"2\n"),
                       "f.csv:2:4: expected one closing quote, at the end of the field");
-    CHECK_THROWS_WITH(second_field("a,b\n10,\"2\"\"3\"\n"),
+    CHECK_THROWS_WITH(second_field("a,b\n10,\"2\"3\"\n"),
                       "f.csv:2:4: expected one closing quote, at the end of the field");
+    CHECK_THROWS_WITH(second_field("a,b\n10,\"2\"\"\n"),
+                      "f.csv:2:4: expected one closing quote, at the end of the field");
+    CHECK_THROWS_WITH(second_field("a,b\n10,\"2\"\"3\"\n"),
+                      "f.csv:2:5: expected a whole number from 0 to 1000000, found \"2\"3\"");
     CHECK_THROWS_WITH(second_field("a,b\n1,\xFF\n"),
                       "f.csv:2:3: expected UTF-8, found another byte");
 }

@@ -38,6 +38,15 @@ TEST_CASE("series statistics: nothing to count is zero", "[series_statistics]") 
     CHECK(s.up_run_median == Duration{});
 }
 
+TEST_CASE("series statistics: of one moment it is what was seen then", "[series_statistics]") {
+    const auto s = statistics_of(test::counts({{0, 3}}, 0));
+    CHECK(s.instances_mean == 3);
+    CHECK(s.share_of_time_none == 0);
+    CHECK(s.share_of_time_full == 1);
+    CHECK(s.loss_events_per_hour == 0);
+    CHECK(statistics_of(test::prices({{0, 1.5}}, 0)).usd_per_hour_mean == Approx(1.5));
+}
+
 TEST_CASE("series statistics: prices are weighted by time", "[series_statistics]") {
     // 1 USD/h for 6 h, 2 for 18 h; one change of 100 % in a day.
     const auto s = statistics_of(test::prices({{0, 1}, {21'600, 2}}, 86'400));

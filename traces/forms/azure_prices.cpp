@@ -84,7 +84,7 @@ Trace read_azure_prices(std::string_view text, const std::filesystem::path& file
                      });
         const Spacing spacing = spacing_of(samples);
         trace.report.sampling = std::max(trace.report.sampling, spacing.usual);
-        add_notes(trace.report.notes, notes_on(spacing));
+        note_spacing(trace.report, spacing);
         TraceSeries& series = trace.series.emplace_back();
         series.zone = region_of(file);
         series.instance_type = csv.header(column);

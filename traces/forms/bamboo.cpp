@@ -167,7 +167,7 @@ Trace read_counts(std::string_view text, const std::filesystem::path& file,
     }
     const Spacing spacing = spacing_of(samples);
     trace.report.sampling = spacing.usual;
-    add_notes(trace.report.notes, notes_on(spacing));
+    note_spacing(trace.report, spacing);
     TraceSeries& series = trace.series.emplace_back();
     series.start = format_timestamp(samples.front().stamp_ns);
     series.availability = series_of(samples, spacing.usual);

@@ -121,7 +121,7 @@ Trace read_launch_pages(std::span<const TracePage> pages, const ReadOptions& opt
     if (known.empty()) fail_in(pages[0], 0, "expected at least one offer, found none");
     const Spacing spacing = spacing_of(stamps);
     trace.report.sampling = spacing.usual;
-    add_notes(trace.report.notes, notes_on(spacing));
+    note_spacing(trace.report, spacing);
     trace.report.notes.push_back(
         fmt::format("{} launch tries at {} times", known.size(), history.size()));
     for (const Offer& offer : known) {

@@ -71,6 +71,7 @@ Trace PriceHistory::finish(ImportReport report) && {
     if (rows_ == 0) fail_at(0, 0, "expected at least one price, found none");
     if (pages_with_more_ > 0 && pages_with_more_ == ended_pages_) {
         report.notes.emplace_back("truncated page: NextToken is set, older prices are missing");
+        report.doubts.push_back(report.notes.back());
     }
     keep_one_product(report);
     const std::string& product = rows_by_names_.begin()->first.product;

@@ -101,7 +101,7 @@ Trace read_price_tracker(std::string_view text, const std::filesystem::path& fil
                                       });
         const Spacing spacing = spacing_of(samples);
         trace.report.sampling = std::max(trace.report.sampling, spacing.usual);
-        add_notes(trace.report.notes, notes_on(spacing));
+        note_spacing(trace.report, spacing);
         TraceSeries& series = trace.series.emplace_back();
         series.zone = "all-providers";
         series.instance_type = type;

@@ -76,7 +76,7 @@ Trace trace_of(ProbedZones zones, Duration at_once, FailAt fail_at) {
         Spacing spacing = spacing_of(samples);
         if (samples.size() < 2) spacing.usual = at_once;
         trace.report.sampling = std::max(trace.report.sampling, spacing.usual);
-        add_notes(trace.report.notes, notes_on(spacing));
+        note_spacing(trace.report, spacing);
         TraceSeries& series = trace.series.emplace_back();
         series.zone = zone_name;
         series.start = format_timestamp(samples.front().stamp_ns);

@@ -47,7 +47,7 @@ Trace sampled_trace(const CsvScanner& csv, StampedRows<std::int32_t> rows,
     repairs.add_to(trace.report.repairs);
     const Spacing spacing = spacing_of(samples);
     trace.report.sampling = spacing.usual;
-    add_notes(trace.report.notes, notes_on(spacing));
+    note_spacing(trace.report, spacing);
     if (inverted) trace.report.notes.emplace_back("polarity: 1 means unavailable");
     TraceSeries& series = trace.series.emplace_back();
     series.start = format_timestamp(samples.front().stamp_ns);

@@ -130,6 +130,10 @@ TEST_CASE("workload files: what is wrong is said with its line", "[jobs]") {
         return complaint_about(scratch.file("w.csv", text));
     };
     CHECK(about("job_id,submission_time,duration,num_gpu\n") == "w.csv: there is no job in it");
+    CHECK(about("job_id,submission_time,duration,num_gpu\nx,1,2,1\ny,2,2,1\nx,1,2,1\n") ==
+          "w.csv:4:1: expected a job that does not stand there twice, found \"x\"");
+    CHECK(about("name,time,application,num_replicas,batch_size\na,0,bert,1,12\na,0,bert,1,12\n") ==
+          "w.csv:3:1: expected a job that does not stand there twice, found \"a\"");
     CHECK_THAT(about("job_id,submission_time,duration,num_gpu\nx,1,0,1\n"),
                Catch::StartsWith("w.csv:2:5: expected a duration above zero, found"));
     CHECK_THAT(about("job_id,submission_time,duration,num_gpu\nx,1,2,0\n"),
