@@ -59,4 +59,10 @@ void ProgressLine::clear() const {
     if (shown_) fmt::print(stderr, "\r\x1b[K");
 }
 
+void say_on_the_way(const std::string& text) {
+    const bool clears = isatty(STDERR_FILENO) == 1;
+    std::fputs(fmt::format("{}{}", clears ? "\r\x1b[K" : "", text).c_str(), stderr);
+    std::fflush(stderr);
+}
+
 }  // namespace ukemi::cli

@@ -1,8 +1,10 @@
-// progress_line.hpp — how far many runs are: a line on the terminal that is written over.
+// progress_line.hpp — what is said while something runs: a line on the terminal that is written
+// over, and what stands beside it.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace ukemi::cli {
@@ -27,5 +29,9 @@ private:
     Mark before_;  // five to ten seconds ago, or the beginning
     Mark recent_;
 };
+
+// On standard error, which may be gone or full: that ends no run. On a terminal in place of a line
+// that is written over; such a line itself is a text without an end.
+void say_on_the_way(const std::string& text);
 
 }  // namespace ukemi::cli

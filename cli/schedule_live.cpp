@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <thread>
 
 #include "analysis/results.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/stop_signals.hpp"
 #include "runtime/measured_jobs.hpp"
 #include "runtime/measured_world.hpp"
@@ -223,12 +223,6 @@ std::optional<analysis::ScheduledRun> recomputed(const LiveOutcome& outcome,
 
 }  // namespace
 
-// A standard error that is gone or full ends no run.
-void say_on_the_way(const std::string& line) {
-    std::fputs(fmt::format("{}\n", line).c_str(), stderr);
-    std::fflush(stderr);
-}
-
 bool say_unfinished(const std::vector<runtime::LiveJobRecord>& records) {
     bool all_done = true;
     for (const runtime::LiveJobRecord& record : records) {
@@ -237,7 +231,7 @@ bool say_unfinished(const std::vector<runtime::LiveJobRecord>& records) {
         const std::string where = record.checkpoint.empty()
                                       ? "no model of it is saved"
                                       : fmt::format("saved as {}", record.checkpoint.string());
-        say_on_the_way(fmt::format("{} is not done: {}; {} of {} samples, {}",
+        say_on_the_way(fmt::format("{} is not done: {}; {} of {} samples, {}\n",
                                    one_line(record.name), one_line(record.failure),
                                    record.samples_done, record.samples_total, where));
     }
@@ -290,7 +284,7 @@ runtime::LiveJobsOptions live_jobs_options(const LiveScheduleOptions& options, d
     jobs.live.keep.decisions = true;
     jobs.cores = gpus;
     jobs.paced = options.paced;
-    jobs.say = say_on_the_way;
+    jobs.say = [](const std::string& line) { say_on_the_way(line + "\n"); };
     return jobs;
 }
 
@@ -299,7 +293,7 @@ void warn_of_cores(std::int32_t gpus) {
     if (gpus <= cores) return;
     say_on_the_way(
         fmt::format("the scenario has {} GPUs and this machine {} cores: workers will wait for "
-                    "each other",
+                    "each other\n",
                     gpus, cores));
 }
 

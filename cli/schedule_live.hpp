@@ -27,8 +27,7 @@ struct LiveScheduleOptions {
 // What every command with live jobs says of them: this program's workers, this machine's cores.
 runtime::LiveJobsOptions live_jobs_options(const LiveScheduleOptions& options, double time_scale,
                                            std::int32_t gpus);
-void warn_of_cores(std::int32_t gpus);         // of fewer than the scenario has GPUs
-void say_on_the_way(const std::string& line);  // on standard error
+void warn_of_cores(std::int32_t gpus);  // of fewer than the scenario has GPUs
 // Those that are not done, why, and where their models are. Whether there are none.
 bool say_unfinished(const std::vector<runtime::LiveJobRecord>& records);
 // InputError without --out: models are kept beside the results.

@@ -22,6 +22,7 @@
 #include "base/text_digest.hpp"
 #include "cli/command.hpp"
 #include "cli/notice_options.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/run_options.hpp"
 #include "cli/train_agents.hpp"
 #include "cli/train_resume.hpp"
@@ -106,21 +107,20 @@ public:
         : samples_total_(samples_total), notices_(&notices) {}
 
     void operator()(const runtime::LiveRecord& record) {
-        for (const std::string& remark : notices_->take_remarks())
-            say_while_training(remark + "\n");
+        for (const std::string& remark : notices_->take_remarks()) say_on_the_way(remark + "\n");
         told_ = std::max(told_, record.incidents_before);  // said by the coordinator before
         agents_told_ = std::max(agents_told_, record.agents_before);
         for (; told_ < record.incidents.size(); ++told_) {
-            say_while_training(fmt::format("incident: {}\n", record.incidents[told_]));
+            say_on_the_way(fmt::format("incident: {}\n", record.incidents[told_]));
         }
         for (; agents_told_ < record.agents.size(); ++agents_told_) {
-            say_while_training(record.agents[agents_told_] + "\n");
+            say_on_the_way(record.agents[agents_told_] + "\n");
         }
         const auto now = std::chrono::steady_clock::now();
         if (isatty(STDERR_FILENO) != 1 || record.steps.empty() || now < next_) return;
         next_ = now + std::chrono::milliseconds(200);
         const runtime::LiveRecord::Step& step = record.steps.back();
-        say_while_training(fmt::format(
+        say_on_the_way(fmt::format(
             "step {}, {} workers, {:.1f} %, loss {:.4f}", step.step, step.workers,
             100 * static_cast<double>(step.samples) / static_cast<double>(samples_total_),
             step.report.loss));
@@ -189,19 +189,19 @@ void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options)
     const std::int64_t done =
         record.steps.empty() ? record.last_saved_step : record.steps.back().step + 1;
     if (live.failure || !record.stopped.empty()) {
-        say_while_training(fmt::format("stopped before step {}: {}\n", done, record.stopped));
+        say_on_the_way(fmt::format("stopped before step {}: {}\n", done, record.stopped));
     } else if (live.run.result.stuck) {
-        say_while_training(fmt::format(
+        say_on_the_way(fmt::format(
             "the run could not go on before step {}: the market stays as it is, and no policy "
             "buys what is missing\n",
             done));
     } else if (!finished) {
-        say_while_training(
+        say_on_the_way(
             fmt::format("the run gave up before step {}, and the work is not done\n", done));
     }
     if (record.last_checkpoint.empty()) {
         if (record.failed && done == 0) return;  // that says it all
-        say_while_training("no model is saved: the work would begin anew\n");
+        say_on_the_way("no model is saved: the work would begin anew\n");
         return;
     }
     const std::string file = record.last_checkpoint.string();
@@ -213,7 +213,7 @@ void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options)
                                 ? ""
                                 : fmt::format("; --resume {}{} goes on from it", file,
                                               options.out.empty() ? "" : " with another --out");
-    say_while_training(fmt::format("{}: {}{}\n", what, file, how));
+    say_on_the_way(fmt::format("{}: {}{}\n", what, file, how));
 }
 
 // Takes the folder away again if nothing was put into it.
@@ -282,7 +282,7 @@ void expect_links(const TrainOptions& options, const scenarios::Scenario& scenar
 
 void open_door(runtime::RunLease& lease, const runtime::AgentDoor& door) {
     lease.has_begun();
-    say_while_training(fmt::format("agents may join at {}\n", door.address.text()));
+    say_on_the_way(fmt::format("agents may join at {}\n", door.address.text()));
 }
 
 void train(const TrainOptions& options) {

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
-
-#include <cstdio>
 
 #include "base/input_error.hpp"
+#include "cli/progress_line.hpp"
 #include "kernels/checkpoint_file.hpp"
 #include "runtime/run_account.hpp"
 #include "runtime/run_journal.hpp"
@@ -15,12 +13,6 @@
 namespace ukemi::cli {
 
 namespace fs = std::filesystem;
-
-void say_while_training(const std::string& text) {
-    const bool clears = isatty(STDERR_FILENO) == 1;  // the line of steps
-    std::fputs(fmt::format("{}{}", clears ? "\r\x1b[K" : "", text).c_str(), stderr);
-    std::fflush(stderr);
-}
 
 namespace {
 
@@ -45,7 +37,7 @@ std::optional<runtime::WholeCheckpoint> checkpoint_in(
         if (whole || succeeds) return whole;
     } catch (const InputError& error) {
         if (!succeeds) throw;
-        say_while_training(fmt::format("{}\n", error.what()));
+        say_on_the_way(fmt::format("{}\n", error.what()));
         return std::nullopt;
     }
     throw InputError(folder, "", "expected a checkpoint in this folder, found none");
@@ -93,7 +85,7 @@ Resumed resumed_run(const TrainOptions& options, const scenarios::Scenario& scen
     note_account(saved.step, resumed);
     resumed.finished = !resumed.of_another && saved.position >= scenario.job.samples_total;
     if (resumed.finished) {
-        say_while_training(
+        say_on_the_way(
             fmt::format("the job is finished: {} has all {} samples of it, in {} steps; nothing is "
                         "bought, and nothing trained\n",
                         resumed.checkpoint.string(), scenario.job.samples_total, saved.step));
@@ -105,9 +97,9 @@ void say_what_was_before(const Resumed& resumed) {
     const bool is_silent = resumed.checkpoint.empty() || resumed.has_journal || resumed.of_another;
     if (is_silent) return;
     const std::string file = resumed.checkpoint.string();
-    if (!resumed.remark.empty()) say_while_training(resumed.remark + "\n");
+    if (!resumed.remark.empty()) say_on_the_way(resumed.remark + "\n");
     if (!resumed.before) {
-        say_while_training(
+        say_on_the_way(
             fmt::format("{}: nothing is known of the time and the money before it ({}): clock, "
                         "deadline, market, budget and bill begin anew, and what the results say of "
                         "time and money is of this piece of the run\n",
@@ -115,7 +107,7 @@ void say_what_was_before(const Resumed& resumed) {
         return;
     }
     const records::RunResult& before = resumed.before->totals;
-    say_while_training(fmt::format(
+    say_on_the_way(fmt::format(
         "{}: goes on after {:.3f} s and {:.6f} USD; clock, deadline, market, budget and bill go on "
         "from there\n",
         file, to_seconds(before.duration), to_dollars(before.cost)));

@@ -8,13 +8,11 @@
 
 #include "cli/train_options.hpp"
 #include "runtime/live_run.hpp"
+#include "runtime/run_account.hpp"
 #include "runtime/run_lease.hpp"
 #include "scenarios/reader/scenario.hpp"
 
 namespace ukemi::cli {
-
-// What is said on the way. A standard error that is gone or full ends no run.
-void say_while_training(const std::string& text);
 
 // What a run goes on from.
 struct Resumed {

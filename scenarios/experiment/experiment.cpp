@@ -64,7 +64,8 @@ sim::JobSpec provided_job(const Scenario& scenario, const NamedMarket& market,
 }  // namespace
 
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
-                    std::uint64_t seed, const RunOptions& options, const ProviderLog* provided) {
+                    std::uint64_t seed, const RunOptions& options, const ProviderLog* provided,
+                    const std::function<bool()>& stopped) {
     const sim::JobSpec job = provided == nullptr ? job_on(scenario, market.data)
                                                  : provided_job(scenario, market, *provided);
     FinishedRun run;
@@ -81,7 +82,7 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     setup.oracle = list.needs_oracle();
     setup.seed = seed;
     setup.keep_timeline = options.timeline;
-    setup.stopped = options.stopped;
+    setup.stopped = stopped;
     setup.log = log ? &*log : nullptr;
     std::optional<RecordedProvider> provider;
     if (provided != nullptr) {
@@ -313,10 +314,9 @@ private:
             if (!market) market = window_of(run);
             const bool detailed = !detailed_.empty() && detailed_[run.number];
             const auto begun = std::chrono::steady_clock::now();
-            RunOptions options = detailed ? setup_.options : RunOptions{};
-            options.stopped = setup_.stopped;
             FinishedRun finished =
-                run_one(*run.of->scenario, *market, *run.policies, run.seed, options);
+                run_one(*run.of->scenario, *market, *run.policies, run.seed,
+                        detailed ? setup_.options : RunOptions{}, nullptr, setup_.stopped);
             finished.wall_s =
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
             taker_.take(run, std::move(finished));

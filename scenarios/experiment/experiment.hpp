@@ -28,8 +28,6 @@ struct RunOptions {
     bool decisions = false;
     bool all_questions = false;  // in decisions, also those that led to no change
     bool events = false;
-    // Between events, now and then: true ends it. May be empty.
-    std::function<bool()> stopped = {};
 };
 
 enum class Details : std::uint8_t { none, first, all };  // first: of each policy, one run
@@ -96,10 +94,12 @@ void run_experiment(std::span<const ExperimentCase> cases, const ExperimentSetup
 NamedMarket told_market(const Scenario& scenario, std::string name);
 
 // One run, for callers that have made the market themselves. With a provider's log of a live run,
-// which was in its told_market: what that run was told, until it ended.
+// which was in its told_market: what that run was told, until it ended. `stopped` is asked between
+// events, now and then: true ends the run with sim::RunStopped.
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
                     std::uint64_t seed, const RunOptions& options = {},
-                    const ProviderLog* provided = nullptr);
+                    const ProviderLog* provided = nullptr,
+                    const std::function<bool()>& stopped = {});
 
 // The head of a run's decisions.jsonl.
 records::DecisionLogHeader decision_log_header(const Scenario& scenario, const std::string& trace,

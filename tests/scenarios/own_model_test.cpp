@@ -1,4 +1,4 @@
-// own_model_test.cpp — models of one's own in scenarios of steps, and their kernels.
+// own_model_test.cpp — models and GPUs of one's own in scenarios of steps, and their kernels.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -31,6 +31,15 @@ double step_s(const scenarios::StepJobEntry& entry, const char* machine = "hgx_a
     const auto results = sim::run_steps(scenario.topology, std::span(&entry.job, 1), {}, {1, 0});
     const sim::StepRecord& step = results[0].steps.back();
     return to_seconds(step.end - step.begin);
+}
+
+scenarios::StepScenario on_described_cluster(const std::string& cluster) {
+    return scenarios::step_scenario_from_text(
+        fmt::format(
+            R"({{"name": "described", "seed": 1, "cluster": {}, "job": {{"model": "resnet50",
+            "batch": 256, "precision": "fp16", "collective": "ring", "steps": 2}}}})",
+            cluster),
+        UKEMI_SOURCE_DIR "/scenarios/steps/described.json");
 }
 
 }  // namespace
@@ -326,6 +335,32 @@ TEST_CASE("own model: what no model can be is refused", "[scenario][own_model]")
         CHECK_THROWS_WITH(job_with(fmt::format("\"model\": {}", one.model)),
                           fmt::format("own.json: at /job/model{}", one.complaint));
     }
+}
+
+TEST_CASE("described GPUs: two of one name in two zones compute as each is described",
+          "[described_gpu]") {
+    // As they are called where nobody names them.
+    const scenarios::StepScenario both = on_described_cluster(
+        R"({"zones": [{"machine": "dgx_a100", "gpu": {"tflops": {"fp16": 312}}},
+                      {"machine": "dgx_a100", "gpu": {"tflops": {"fp16": 31}}}]})");
+    const scenarios::StepScenario listed = on_described_cluster(R"({"machine": "dgx_a100"})");
+    const auto& compute = both.jobs.front().job.compute;
+    REQUIRE(compute.size() == 16);
+    CHECK(compute.front() == listed.jobs.front().job.compute.front());
+    CHECK(compute.back() > 5 * compute.front());
+}
+
+TEST_CASE("described GPUs: NPUs of a network of ASTRA-sim may be some", "[described_gpu]") {
+    const auto compute = [](const char* gpu) {
+        return on_described_cluster(
+                   fmt::format(R"({{"astra_sim": "../astra_sim/h100_network.yml", "gpu": {}}})",
+                               gpu))
+            .jobs.front()
+            .job.compute.back();
+    };
+    const Duration listed = compute(R"("h100_sxm5_80gb")");
+    CHECK(compute(R"({"like": "h100_sxm5_80gb"})") == listed);
+    CHECK(compute(R"({"like": "h100_sxm5_80gb", "tflops": {"fp16": 98.9}})") > 5 * listed);
 }
 
 }  // namespace ukemi
