@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/build_info.hpp"
+#include "analysis/files_of_run.hpp"
 #include "analysis/results.hpp"
 #include "analysis/typed_command.hpp"
 #include "base/input_error.hpp"
@@ -109,6 +110,7 @@ std::string run_json(const ReplayInputs& inputs) {
     for (std::size_t i = 0; i < inputs.more.size(); ++i) {
         about["more"][i]["scenario_file"] = one_line(inputs.more[i].scenario->file.string());
     }
+    about["files"] = files_of_run();
     about["ukemi"] = {
         {"version", build_version()}, {"commit", build_commit()}, {"build", build_description()}};
     about["warnings"] = inputs.warnings;
@@ -136,6 +138,7 @@ std::optional<StoredInputs> stored_inputs(const fs::path& file) {
                          "can: ukemi replay-log");
     }
     try {
+        expect_files(about);
         return inputs_in(about);
     } catch (const json::exception& error) {
         throw InputError(file.string(), "", fmt::format("damaged: {}", one_line(error.what())));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/build_info.hpp"
+#include "analysis/files_of_run.hpp"
 #include "analysis/typed_command.hpp"
 #include "base/plain_text.hpp"
 #include "base/text_digest.hpp"
@@ -37,6 +38,7 @@ plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFi
                    {{"version", build_version()},
                     {"commit", build_commit()},
                     {"build", build_description()}}}};
+    about["files"] = files_of_run();
     if (!typed_command().empty()) about["typed"] = typed_command();
     for (const scenarios::VariedKey& key : what.document.varied) {
         about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});

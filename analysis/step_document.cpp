@@ -4,7 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/files_of_run.hpp"
 #include "base/input_error.hpp"
+#include "base/input_files.hpp"
+#include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 
 namespace ukemi::analysis {
@@ -12,11 +15,13 @@ namespace ukemi::analysis {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-StepDocument read_step_document(const fs::path& file, std::string_view command) {
-    StepDocument document{file, read_file(file)};
+namespace {
+
+// What a run.json says; any other document stays as it is.
+void take_run(StepDocument& document, const fs::path& file, std::string_view command) {
     const json about = json::parse(document.text, nullptr, false);
     if (!about.is_object() || !about.contains("scenario") || !about.contains("ukemi")) {
-        return document;
+        return;
     }
     const json written = about.value("command", json());
     if (written != command) {
@@ -27,6 +32,7 @@ StepDocument read_step_document(const fs::path& file, std::string_view command) 
                                 : "is of runs on a market: ukemi replay or compare runs it again");
     }
     try {
+        expect_files(about);
         // Files that the scenario names lie beside it, wherever its results are.
         document.file = about.at("scenario_file").get<std::string>();
         for (const json& key : about.at("vary")) {
@@ -50,8 +56,16 @@ StepDocument read_step_document(const fs::path& file, std::string_view command) 
                 document.live->time_scale = live.at("time_scale").get<double>();
         }
     } catch (const json::exception& error) {
-        throw InputError(file.string(), "", fmt::format("damaged: {}", error.what()));
+        throw InputError(file.string(), "", fmt::format("damaged: {}", one_line(error.what())));
     }
+}
+
+}  // namespace
+
+StepDocument read_step_document(const fs::path& file, std::string_view command) {
+    StepDocument document{file, read_file(file)};
+    take_run(document, file, command);
+    InputFiles::end_of_documents();
     return document;
 }
 

@@ -1,11 +1,11 @@
 #include "base/input_files.hpp"
 
-#include <map>
 #include <mutex>
 #include <set>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
+#include "base/text_digest.hpp"
 
 namespace ukemi {
 
@@ -16,6 +16,9 @@ struct KnownFiles {
     bool minded = false;  // an InputFiles lives
     std::set<FileIdentity> read;
     std::map<FileIdentity, std::filesystem::path> replaced;
+    std::map<std::string, std::uint64_t> contents;
+    std::map<std::string, std::uint64_t> expected;
+    std::set<std::string> changed;
 };
 
 KnownFiles& known_files() {
@@ -42,6 +45,9 @@ InputFiles::~InputFiles() {
     const std::scoped_lock lock(known.mutex);
     known.minded = false;
     known.read.clear();
+    known.contents.clear();
+    known.expected.clear();
+    known.changed.clear();
 }
 
 void InputFiles::note(const struct stat& file) {
@@ -58,6 +64,43 @@ void InputFiles::note(const struct stat& file) {
 void InputFiles::note(const std::filesystem::path& database) {
     struct stat about {};
     if (::stat(database.c_str(), &about) == 0) note(about);
+}
+
+void InputFiles::note_content(const std::filesystem::path& file, std::string_view content) {
+    KnownFiles& known = known_files();
+    const std::scoped_lock lock(known.mutex);
+    if (!known.minded) return;
+    const std::string name = file.string();
+    const std::uint64_t digest = text_digest(content);
+    known.contents[name] = digest;
+    const auto expected = known.expected.find(name);
+    if (expected != known.expected.end() && expected->second != digest) known.changed.insert(name);
+}
+
+std::map<std::string, std::uint64_t> InputFiles::contents() {
+    KnownFiles& known = known_files();
+    const std::scoped_lock lock(known.mutex);
+    return known.contents;
+}
+
+void InputFiles::end_of_documents() {
+    KnownFiles& known = known_files();
+    const std::scoped_lock lock(known.mutex);
+    known.contents.clear();
+}
+
+void InputFiles::expect(const std::string& file, std::uint64_t digest) {
+    KnownFiles& known = known_files();
+    const std::scoped_lock lock(known.mutex);
+    if (known.minded) known.expected[file] = digest;
+}
+
+std::vector<std::string> InputFiles::take_changed() {
+    KnownFiles& known = known_files();
+    const std::scoped_lock lock(known.mutex);
+    std::vector<std::string> changed{known.changed.begin(), known.changed.end()};
+    known.changed.clear();
+    return changed;
 }
 
 ReplacedFile::ReplacedFile(std::filesystem::path shown, const std::filesystem::path& target)

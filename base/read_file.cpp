@@ -193,6 +193,7 @@ private:
 std::string read_file(const std::filesystem::path& file, std::size_t bytes_max) {
     std::string text = read_raw(file, bytes_max);
     FilesRead::note(text);
+    InputFiles::note_content(file, text);
     return is_gzip(text) ? inflate_all(file, text, bytes_max) : text;
 }
 

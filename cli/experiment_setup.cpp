@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
 
+#include "analysis/files_of_run.hpp"
 #include "analysis/result_doubts.hpp"
 #include "base/plain_text.hpp"
 #include "cli/progress_line.hpp"
@@ -49,7 +51,8 @@ std::vector<scenarios::FinishedRun> run_prepared(analysis::PreparedRuns& runs, b
         scenarios::run_experiment(runs.cases, runs.setup);
     std::vector<records::RunResult> results;
     for (const scenarios::FinishedRun& run : finished) results.push_back(run.result);
-    runs.inputs.warnings = analysis::warnings_about(results);
+    runs.inputs.warnings = analysis::warnings_of_changed_files();
+    std::ranges::move(analysis::warnings_about(results), std::back_inserter(runs.inputs.warnings));
     analysis::warn(runs.inputs.warnings, strict);
     return finished;
 }

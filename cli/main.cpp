@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "analysis/build_info.hpp"
+#include "analysis/files_of_run.hpp"
+#include "analysis/result_doubts.hpp"
 #include "analysis/typed_command.hpp"
 #include "base/input_error.hpp"
 #include "base/input_files.hpp"
@@ -146,6 +148,7 @@ int run(int argc, char** argv) {
         // The scenario asks for more than its own limits allow.
         return complain(error.what(), ukemi::cli::exit_input_wrong);
     }
+    ukemi::analysis::warn(ukemi::analysis::warnings_of_changed_files(), false);
     flush_output();
     return ukemi::cli::exit_done;
 }

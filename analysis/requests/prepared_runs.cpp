@@ -7,6 +7,7 @@
 #include "analysis/pairs.hpp"
 #include "analysis/requests/expand.hpp"
 #include "base/first_failure.hpp"
+#include "base/input_files.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "scenarios/reader/live_costs.hpp"
@@ -56,6 +57,7 @@ void add_documents(const RunRequest& options, Request& request) {
         request.baseline = stored->baseline;
         request.predicted = stored->predicted;
     }
+    InputFiles::end_of_documents();
 }
 
 void add_variation(const RunRequest& options, Request& request) {

@@ -91,6 +91,38 @@ TEST_CASE("run again: varied policies, seeds and beginnings come from the varian
     check_same(scratch.path(), "first", "again");
 }
 
+TEST_CASE("run again: a trace that has changed since is named, and refused where warnings are",
+          "[cli][again]") {
+    const ScratchFolder scratch;
+    const Ran first = run_in(scratch.path(), {"replay", "s/small.json", "--traces", "t/*.csv",
+                                              "--policies", "greedy", "--starts", "at=3h",
+                                              "--out", "first"});
+    INFO(first.err);
+    REQUIRE(first.code == 0);
+    const json files = json::parse(text_in(scratch.path() / "first/run.json")).at("files");
+    CHECK(files.contains("t/a.csv"));
+    CHECK(files.contains("t/b.csv"));
+    CHECK(!files.contains("s/small.json"));  // what it says is in run.json, whole
+    const Ran same = run_ukemi(scratch.path(), {"replay", "first", "--strict", "--out", "same"});
+    CHECK(same.err == "");
+    CHECK(same.code == 0);
+
+    write_file(scratch.path() / "t/b.csv", "# duration_s=144000\nt_s,instances\n0,0\n7200,1\n80000,0\n");
+    const Ran again = run_ukemi(scratch.path(), {"replay", "first", "--out", "again"});
+    CHECK(again.code == 0);
+    const std::string said =
+        "t/b.csv has changed since those results were made: these are of what it holds now";
+    CHECK_THAT(again.err, Catch::StartsWith("warning: " + said + "\n"));
+    CHECK(json::parse(text_in(scratch.path() / "again/run.json")).at("warnings").at(0) == said);
+    const Ran strict = run_ukemi(scratch.path(), {"replay", "first", "--strict", "--out", "no"});
+    CHECK(strict.code == 2);
+    CHECK_THAT(strict.err, Catch::StartsWith("ukemi: --strict: " + said));
+    // What it is not read for is no matter.
+    const Ran other = run_ukemi(
+        scratch.path(), {"replay", "first", "--traces", "t/a.csv", "--strict", "--out", "other"});
+    CHECK(other.err == "");
+}
+
 TEST_CASE("run again: the typed command can be pasted into a shell", "[cli][again]") {
     const ScratchFolder scratch;
     const Ran first =
