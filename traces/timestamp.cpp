@@ -74,8 +74,8 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
     const int hour = take_digits(text, 2);
     if (hour < 0 || hour > 23 || !take(text, ':')) return std::nullopt;
     const int minute = take_digits(text, 2);
-    if (minute < 0 || minute > 59 || !take(text, ':')) return std::nullopt;
-    const int whole_second = take_digits(text, 2);
+    if (minute < 0 || minute > 59) return std::nullopt;
+    const int whole_second = take(text, ':') ? take_digits(text, 2) : 0;
     if (whole_second < 0 || whole_second > 59) return std::nullopt;
     const auto fraction = take_fraction(text);
     if (!fraction) return std::nullopt;

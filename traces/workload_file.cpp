@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "base/read_file.hpp"
 #include "traces/csv_scanner.hpp"
+#include "traces/timestamp.hpp"
 
 namespace ukemi::traces {
 
@@ -112,17 +114,37 @@ void read_applications(CsvScanner& csv, RowScan& rows) {
     }
 }
 
+// A time of the file's clock: seconds or dates, as its first row has them.
+class ClockColumns {
+public:
+    explicit ClockColumns(const CsvScanner& csv) : csv_(csv) {}
+    Duration at(std::size_t column) {
+        if (clock_ == Clock::unknown) {
+            clock_ = parse_timestamp(csv_.field(column)) ? Clock::dates : Clock::seconds;
+        }
+        return clock_ == Clock::dates ? nanoseconds(csv_.timestamp(column)) : csv_.seconds(column);
+    }
+
+private:
+    const CsvScanner& csv_;
+    enum class Clock : std::uint8_t { unknown, seconds, dates } clock_ = Clock::unknown;
+};
+
+// The first of the names that the header has; InputError about the last if it has none.
+std::size_t column_called(CsvScanner& csv, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+        const std::size_t column = csv.column_if_present(name);
+        if (column != CsvScanner::no_column) return column;
+    }
+    return csv.column(*(names.end() - 1));
+}
+
 void read_durations(CsvScanner& csv, RowScan& rows) {
     const OwnerColumns owner(csv);
-    const std::size_t stamp = csv.column_if_present("timestamp");
-    const std::size_t submit = csv.column_if_present("submit_time");
-    const std::size_t submitted = submit == CsvScanner::no_column && stamp == CsvScanner::no_column
-                                      ? csv.column("submission_time")
-                                      : submit;
-    const std::size_t time = stamp == CsvScanner::no_column ? submitted : stamp;
+    ClockColumns clock(csv);
+    const std::size_t time = column_called(csv, {"timestamp", "submit_time", "submission_time"});
     const std::size_t duration = csv.column("duration");
-    const std::size_t plural = csv.column_if_present("num_gpus");
-    const std::size_t gpus = plural == CsvScanner::no_column ? csv.column("num_gpu") : plural;
+    const std::size_t gpus = column_called(csv, {"num_gpus", "gpu_num", "num_gpu"});
     const std::size_t id = csv.column_if_present("job_id");
     const std::size_t short_name = csv.column_if_present("ddl");
     const std::size_t deadline =
@@ -133,14 +155,13 @@ void read_durations(CsvScanner& csv, RowScan& rows) {
         WorkloadRow& row = rows.next();
         row.name = id == CsvScanner::no_column ? fmt::format("job-{}", rows.count())
                                                : std::string(csv.field(id));
-        row.arrival =
-            stamp == CsvScanner::no_column ? csv.seconds(time) : nanoseconds(csv.timestamp(time));
+        row.arrival = clock.at(time);
         row.service = csv.seconds(duration);
         if (row.service <= Duration{}) csv.fail(duration, "a duration above zero");
         row.gpus = static_cast<std::int32_t>(csv.whole(gpus, 1, gpus_most, expected_gpus));
         owner.read(row);
         if (deadline != CsvScanner::no_column) {
-            row.deadline = csv.seconds(deadline);
+            row.deadline = clock.at(deadline);
             if (row.deadline <= row.arrival) csv.fail(deadline, "a deadline after the submission");
         }
         rows.take();

@@ -45,6 +45,25 @@ TEST_CASE("workload files: of several, the first submission is the zero of the c
     CHECK(rows[2].arrival == whole_seconds(410));
 }
 
+TEST_CASE("workload files: times may be dates, in a whole file or not at all", "[jobs]") {
+    const ScratchFolder scratch;
+    const auto dated = traces::read_workloads(
+        std::array{scratch.file("h.csv",
+                                "job_id,user,gpu_num,submit_time,duration,deadline\n"
+                                "7,u1,8,2020-04-01 00:10:00,60,2020-04-01 02:00\n"
+                                "8,u2,1,2020-04-01T02:00:05+02:00,90,2020-04-02 00:00:00\n")},
+        traces::WorkloadZero::first_job);
+    REQUIRE(dated.size() == 2);
+    CHECK(dated[0].name == "8");
+    CHECK(dated[0].deadline == days(1) - whole_seconds(5));
+    CHECK(dated[1].arrival == whole_seconds(595));
+    CHECK(dated[1].gpus == 8);
+    CHECK(complaint_about(scratch.file(
+              "w.csv", "submit_time,duration,gpu_num\n2020-04-01 00:10:00,60,1\n70,60,1\n")) ==
+          "w.csv:3:1: expected a time such as 2023-02-15 22:08:16 (years 1970 to 2199), found "
+          "\"70\"");
+}
+
 TEST_CASE("workload files: ElasticFlow's own names, and Gavel's steps", "[jobs]") {
     const ScratchFolder scratch;
     const auto own = traces::read_workloads(std::array{scratch.file(
