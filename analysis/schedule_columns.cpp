@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 
+#include "analysis/table_cells.hpp"
 #include "base/plain_text.hpp"
 #include "base/time_unit.hpp"
 #include "sim/jobs/controlled_work.hpp"
@@ -114,7 +115,7 @@ std::string losses_table(std::span<const ScheduledRun> runs) {
     for (const char* cause : {"useful", "redone", "change", "saving", "idle"}) {
         text += fmt::format(" {:>10}", fmt::format("{} {}", cause, unit.symbol));
     }
-    text += fmt::format(" {:>7}  policies\n", "cost $");
+    text += fmt::format(" {:>8}  policies\n", "cost $");
     std::size_t shown = 0;
     for (const ScheduledRun& run : runs) {
         for (const JobLoss& one : run.losses.first) {
@@ -123,7 +124,8 @@ std::string losses_table(std::span<const ScheduledRun> runs) {
             for (const double hours : one.gpu_h) {
                 text += fmt::format(" {:>10.2f}", hours * unit.per_hour);
             }
-            text += fmt::format(" {:>7.2f}  {}\n", to_dollars(one.cost), one.policies);
+            text += fmt::format(" {:>8}", fitted_usd(to_dollars(one.cost), 8));
+            text += one.policies.empty() ? "\n" : fmt::format("  {}\n", one.policies);
         }
     }
     if (rows > JobLosses::most) {

@@ -9,6 +9,7 @@
 #include "analysis/schedule_columns.hpp"
 #include "analysis/schedule_tables.hpp"
 #include "analysis/schedule_users.hpp"
+#include "analysis/table_cells.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "base/time_unit.hpp"
@@ -69,11 +70,12 @@ std::string ledgers_table(const GroupedRuns& groups) {
                     in_unit("useful"), in_unit("redone"), in_unit("else"), "stuck", "spent");
     for (const GroupMeans& group : groups.means()) {
         text += fmt::format(
-            "{:<21} {:>9.2f} {:>9.2f} {:>11.2f} {:>5} {:>7} {:>10.2f} {:>10.2f} {:>8.2f} {:>6} "
+            "{:<21} {:>9} {:>9} {:>11.2f} {:>5} {:>7} {:>10.2f} {:>10.2f} {:>8.2f} {:>6} "
             "{:>6}\n",
-            group.policy, mean(group, "cost_usd"), mean(group, "unused_usd"),
-            mean(group, "machine_h") * unit.per_hour, mean_count(mean(group, "machines_lost")),
-            mean_count(mean(group, "shared_losses")), mean(group, "useful_gpu_h") * unit.per_hour,
+            group.policy, fitted_usd(mean(group, "cost_usd"), 9),
+            fitted_usd(mean(group, "unused_usd"), 9), mean(group, "machine_h") * unit.per_hour,
+            mean_count(mean(group, "machines_lost")), mean_count(mean(group, "shared_losses")),
+            mean(group, "useful_gpu_h") * unit.per_hour,
             mean(group, "redone_gpu_h") * unit.per_hour,
             (mean(group, "transition_gpu_h") + mean(group, "checkpoint_gpu_h") +
              mean(group, "idle_gpu_h") + mean(group, "wasted_gpu_h")) *

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/table_cells.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "base/time_unit.hpp"
@@ -64,12 +65,12 @@ std::string schedule_users_table(std::span<const ScheduledRun> runs) {
             if (++rows > rows_most) continue;
             const auto mean_s = mean_of_users(user.completion_s_sum, user.complete);
             const auto ratio = mean_of_users(user.finish_time_ratio_sum, user.ratios);
-            text += fmt::format(
-                "{:<21} {:<13} {:>6} {:>6} {:>6} {:>11} {:>7} {:>10.2f} {:>10.2f}\n", run.scheduler,
-                user.name.empty() ? "-" : one_line(user.name), user.jobs, user.complete,
-                user.late + user.refused, mean_s ? fmt::format("{:.1f}", *mean_s) : "-",
-                ratio ? ratio_text(*ratio) : "-", user.gpu_s / 3600 * unit.per_hour,
-                to_dollars(user.cost));
+            text += fmt::format("{:<21} {:<13} {:>6} {:>6} {:>6} {:>11} {:>7} {:>10.2f} {:>10}\n",
+                                run.scheduler, user.name.empty() ? "-" : one_line(user.name),
+                                user.jobs, user.complete, user.late + user.refused,
+                                mean_s ? fmt::format("{:.1f}", *mean_s) : "-",
+                                ratio ? ratio_text(*ratio) : "-", user.gpu_s / 3600 * unit.per_hour,
+                                fitted_usd(to_dollars(user.cost), 10));
         }
     }
     if (rows > rows_most) text += fmt::format("and {} more (users.csv)\n", rows - rows_most);

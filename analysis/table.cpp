@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "analysis/policy_means.hpp"
 #include "analysis/regret.hpp"
+#include "analysis/table_cells.hpp"
 #include "base/plain_text.hpp"
 #include "base/time_unit.hpp"
 #include "policies/registry.hpp"
@@ -20,27 +20,6 @@ namespace ukemi::analysis {
 namespace {
 
 constexpr std::size_t name_width = 28;
-
-// A number in `width` columns: with fewer decimals, and then without digits, where it is too long.
-std::string fitted(double value, int decimals, std::size_t width) {
-    for (; decimals >= 0; --decimals) {
-        std::string text = fmt::format("{:.{}f}", value, decimals);
-        if (text.size() <= width) return text;
-    }
-    return fmt::format("{:.0e}", value);
-}
-
-// Cents, and of less than ten of them three digits that say something: what a live run of some
-// seconds costs is not nothing.
-std::string fitted_usd(double usd, std::size_t width) {
-    const double size = std::abs(usd);
-    constexpr double few = 0.0995;
-    if (size == 0 || !(size < few)) return fitted(usd, 2, width);
-    const int decimals = 2 - static_cast<int>(std::floor(std::log10(size)));
-    const std::string text = fitted(usd, decimals, width);
-    const bool says_nothing = text.find_first_of("123456789") == std::string::npos;
-    return says_nothing ? fmt::format("{:.0e}", usd) : text;
-}
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 #include "analysis/build_info.hpp"
 #include "analysis/regret.hpp"
+#include "analysis/table_cells.hpp"
 #include "analysis/tuning/tuning.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
@@ -29,8 +30,16 @@ const Summary& goal_in(const PolicyMeans& means, TuningGoal goal) {
     return goal == TuningGoal::cost_usd ? means.cost_usd : means.hours;
 }
 
-std::string half_width(const Summary& summary) {
-    return summary.clusters < 2 ? "" : fmt::format("{:.2f}", summary.mean_high_95 - summary.mean);
+constexpr std::size_t value_width = 8;
+constexpr std::size_t band_width = 6;
+
+std::string value_cell(double value, TuningGoal goal, std::size_t width) {
+    return goal == TuningGoal::cost_usd ? fitted_usd(value, width) : fitted(value, 2, width);
+}
+
+std::string half_width(const Summary& summary, TuningGoal goal) {
+    if (summary.clusters < 2) return "";
+    return value_cell(summary.mean_high_95 - summary.mean, goal, band_width);
 }
 
 // The mean, its interval, the difference from the untuned one, its interval, and who was late.
@@ -39,11 +48,13 @@ std::string outcome_cells(const TuningOutcome& outcome, TuningGoal goal) {
     std::string more;
     std::string band;
     if (outcome.pair) {
-        more = fmt::format("{:+.2f}", outcome.pair->difference.mean);
-        band = half_width(outcome.pair->difference);
+        const double change = outcome.pair->difference.mean;
+        more = goal == TuningGoal::cost_usd ? fitted_usd_change(change, value_width)
+                                            : fmt::format("{:+.2f}", change);
+        band = half_width(outcome.pair->difference, goal);
     }
-    return fmt::format(" {:>8.2f} {:>6} {:>8} {:>6}{}", mean.mean, half_width(mean), more, band,
-                       outcome.late > 0 ? '!' : ' ');
+    return fmt::format(" {:>8} {:>6} {:>8} {:>6}{}", value_cell(mean.mean, goal, value_width),
+                       half_width(mean, goal), more, band, outcome.late > 0 ? '!' : ' ');
 }
 
 std::string setting_line(const Tuning& tuning, const std::string& name, const TuningRow& row) {
@@ -56,7 +67,7 @@ std::string setting_line(const Tuning& tuning, const std::string& name, const Tu
 }
 
 std::string optimum_cell(const std::optional<OptimumMean>& optimum) {
-    return optimum ? fmt::format("{:.2f}", optimum->usd) : std::string(nothing_to_show);
+    return optimum ? fitted_usd(optimum->usd, value_width) : std::string(nothing_to_show);
 }
 
 std::string markets_line(std::string_view name, const TuningMarkets& markets) {
@@ -84,12 +95,15 @@ std::optional<Gain> gain_in(const TuningOutcome& outcome) {
 }
 
 std::string gain_text(const Gain& gain, TuningGoal goal) {
-    const bool is_cost = goal == TuningGoal::cost_usd;
+    if (goal == TuningGoal::cost_usd) {
+        const std::string band =
+            gain.is_sure ? " +/- " + fitted_usd(gain.half_width, value_width) : "";
+        return fmt::format("{}{} USD", fitted_usd_change(gain.mean, value_width + 1), band);
+    }
     const TimeUnit time = table_time_unit(std::max(std::abs(gain.mean), gain.half_width));
-    const double factor = is_cost ? 1 : time.per_hour;
     const std::string band =
-        gain.is_sure ? fmt::format(" +/- {:.2f}", gain.half_width * factor) : "";
-    return fmt::format("{:+.2f}{} {}", gain.mean * factor, band, is_cost ? "USD" : time.symbol);
+        gain.is_sure ? fmt::format(" +/- {:.2f}", gain.half_width * time.per_hour) : "";
+    return fmt::format("{:+.2f}{} {}", gain.mean * time.per_hour, band, time.symbol);
 }
 
 bool is_better_in_training(const Tuning& tuning) {

@@ -6,6 +6,7 @@
 #include "analysis/comparison.hpp"
 #include "analysis/policy_means.hpp"
 #include "analysis/table.hpp"
+#include "analysis/table_cells.hpp"
 #include "base/plain_text.hpp"
 #include "tests/cli/child.hpp"
 
@@ -70,6 +71,11 @@ TEST_CASE("table: a few cents are not nothing", "[cli]") {
     CHECK(cost_of(0.123) == "      0.12");
     CHECK(cost_of(1.5) == "      1.50");
     CHECK(cost_of(0) == "      0.00");
+    // A difference keeps its sign, whatever is left of its digits.
+    CHECK(analysis::fitted_usd_change(0.004212, 8) == "+0.00421");
+    CHECK(analysis::fitted_usd_change(-0.004212, 8) == "-0.00421");
+    CHECK(analysis::fitted_usd_change(12.345, 8) == "+12.35");
+    CHECK(analysis::fitted_usd_change(-1'234'567.89, 8) == "-1234568");
 }
 
 TEST_CASE("table: who has no deadline meets none, and who cannot go on is counted", "[cli]") {
