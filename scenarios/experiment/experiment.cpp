@@ -261,7 +261,12 @@ private:
                                  : make_market(*one.scenario, seed,
                                                own ? std::filesystem::path{} : setup_.traces[trace],
                                                zones ? &*zones : nullptr);
-        if (!own) market.name = names_[trace];
+        if (!own) {
+            // A trace that names no zone is a record of its own, whatever is called alike elsewhere.
+            const bool has_own = !zones && market.record == market.name;
+            market.name = names_[trace];
+            if (has_own) market.record = market.name;
+        }
         for (const PolicyList& list : one.policies) {
             check_policies(list, *one.scenario,
                            sim::simulated_capabilities(market.data, one.scenario->job));

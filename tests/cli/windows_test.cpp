@@ -32,6 +32,23 @@ Ran run_small(const fs::path& folder, std::vector<std::string> options) {
 
 }  // namespace
 
+TEST_CASE("ukemi replay: traces of one name in two folders are two records", "[cli][windows]") {
+    const ScratchFolder scratch;
+    for (const char* folder : {"north", "south"}) {
+        fs::create_directory(scratch.path() / folder);
+        write_file(scratch.path() / folder / "x.csv", more_and_more);
+    }
+    const Ran ran = run_small(
+        scratch.path(), {"replay", "--traces", "*th/x.csv", "--starts", "at=0h,20h", "--out", "r"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out,
+               Catch::Contains("\n4 runs a policy; intervals are over 2 traces (4 windows)"));
+    const json runs = json::parse(text_in(scratch.path() / "r/runs.json")).at("runs");
+    CHECK(runs.front().at("record") == "north/x");
+    CHECK(runs.back().at("record") == "south/x");
+}
+
 TEST_CASE("ukemi replay: a recorded trace is replayed from many beginnings", "[cli][windows]") {
     const ScratchFolder scratch;
     const Ran ran = run_small(scratch.path(), {"replay", "--traces", "rising.csv", "--out", "r",
