@@ -126,9 +126,13 @@ std::string runs_line(std::span<const Candidate> candidates) {
         repeated = std::max(repeated, one.repeated);
         if (!one.clusters_words.empty()) over.insert(one.clusters_words);
     }
-    std::string text = fmt::format("{} run{} each; +- is the 95 % interval of the mean", runs,
-                                   runs == 1 ? "" : "s");
-    if (!over.empty()) text += fmt::format(", over {}", fmt::join(over, " or "));
+    std::string text = fmt::format("{} run{} each", runs, runs == 1 ? "" : "s");
+    if (!over.empty()) {
+        text +=
+            fmt::format("; +- is the 95 % interval of the mean, over {}", fmt::join(over, " or "));
+    } else if (runs > 1) {
+        text += fmt::format("; {}", no_interval_words);
+    }
     text += '\n';
     if (repeated == 0) return text;
     return text + fmt::format("{} more are the same under another seed, bit for bit: not counted\n",

@@ -10,6 +10,7 @@
 
 #include "analysis/grouped_runs.hpp"
 #include "analysis/regret.hpp"
+#include "analysis/units.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 
@@ -52,17 +53,24 @@ std::string notes_on_groups(std::span<const GroupMeans> groups) {
     std::set<std::string> over;
     std::size_t repeated = 0;
     bool unfinished = false;
+    bool several = false;
     for (const GroupMeans& group : groups) {
         if (!group.clusters_words.empty()) over.insert(group.clusters_words);
         repeated += group.repeated;
+        several = several || group.outcome.runs > 1;
         unfinished = unfinished || group.outcome.finished < group.outcome.runs;
     }
-    std::string text = "met%: runs in time; +/-: half the 95 % interval of the mean";
+    std::string text = "met%: runs in time; ";
     constexpr std::size_t shown_most = 3;
+    if (over.empty()) {
+        text += several ? std::string(no_interval_words) : "one run each: no interval";
+    } else {
+        text += "+/-: half the 95 % interval of the mean, over ";
+    }
     if (!over.empty() && over.size() <= shown_most) {
-        text += fmt::format(", over {}", fmt::join(over, " or "));
+        text += fmt::format("{}", fmt::join(over, " or "));
     } else if (over.size() > shown_most) {
-        text += ", over what is independent in each group (--csv says what)";
+        text += "what is independent in each group (--csv says what)";
     }
     text += "\n";
     if (repeated > 0) {

@@ -305,6 +305,11 @@ plots::FigureInput figures_of_runs(const json& runs, const std::vector<std::stri
 plots::FigureInput read_results(const fs::path& folder) {
     const fs::path runs_file = folder / "runs.json";
     const fs::path run_file = folder / "run.json";
+    if (fs::exists(folder / "compare.json")) {
+        throw InputError(folder.string(), "",
+                         "is of ukemi compare, which draws its figures itself: ukemi compare "
+                         "FOLDER --out NEW, with --width and what else figures have");
+    }
     if (!fs::exists(runs_file) || !fs::exists(run_file)) {
         throw InputError(folder.string(), "",
                          "is no results folder: runs.json or run.json is missing");

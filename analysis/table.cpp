@@ -10,6 +10,7 @@
 #include "analysis/policy_means.hpp"
 #include "analysis/regret.hpp"
 #include "analysis/table_cells.hpp"
+#include "analysis/units.hpp"
 #include "base/plain_text.hpp"
 #include "base/time_unit.hpp"
 #include "policies/registry.hpp"
@@ -138,7 +139,7 @@ std::string remarks(const Notes& notes) {
             "optimum: the least that somebody pays who knows the market and is in time\n"
             "regret%: of the runs in time, over theirs\n";
     }
-    if (notes.one_cluster) text += "no interval: what the runs are of is not independent\n";
+    if (notes.one_cluster) text += fmt::format("{}\n", no_interval_words);
     if (notes.repeated > 0) {
         text += fmt::format("{} more are the same under another seed, bit for bit: not counted\n",
                             notes.repeated);

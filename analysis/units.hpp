@@ -30,6 +30,10 @@ struct RunUnit {
 };
 RunUnit unit_of(const records::RunResult& run);
 
+// What tables say where no runs are independent of each other.
+inline constexpr std::string_view no_interval_words =
+    "no interval: what the runs are of is not independent";
+
 enum class Varying : std::uint8_t { nothing, seeds, windows, stretches, records };
 
 struct RunClusters {

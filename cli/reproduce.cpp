@@ -111,6 +111,26 @@ std::string as_json(const Reproduced& all) {
            "\n";
 }
 
+std::string list_json(const std::vector<analysis::FigureDescription>& figures) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const analysis::FigureDescription& one : figures) {
+        list.push_back({{"name", one.name},
+                        {"title", one.title},
+                        {"talk", one.talk},
+                        {"source", one.source},
+                        {"slide", one.slide},
+                        {"shows", one.shows},
+                        {"bound_percent", one.bound_percent}});
+    }
+    return list.dump(2) + "\n";
+}
+
+void list_figures(const ReproduceOptions& options,
+                  const std::vector<analysis::FigureDescription>& figures) {
+    if (!options.output.json) return print_figures(figures);
+    fmt::print("{}", list_json(figures));
+}
+
 // The last line; whether all is as it should be.
 bool say_how_many(const OutputOptions& output, const Reproduced& all) {
     std::size_t broken = 0;
@@ -128,8 +148,8 @@ void reproduce(ReproduceOptions& options) {
     OutputOptions& output = options.output;
     const std::vector<analysis::FigureDescription> figures = described_figures();
     const auto wanted = chosen(options.names, figures);
-    if (options.names.empty()) return print_figures(figures);
-    if (options.list) return print_figures(wanted);
+    if (options.names.empty()) return list_figures(options, figures);
+    if (options.list) return list_figures(options, wanted);
     output.figures.pdf = true;
     const plots::FigureOptions draw = figure_options(output.figures);
     std::optional<analysis::OutputFolder> folder;

@@ -80,7 +80,7 @@ void add_groups(ReportPart& part, const RunGrouping& grouping, const ordered_jso
         columns.push_back({metric, mean, 1, 2, ""});
         columns.push_back({"±", fmt::format("/{}_high_95", metric), 1, 2, mean});
     }
-    columns.push_back({"intervals over", "/cluster"});
+    columns.push_back({"intervals over", "/clusters_words"});
     ReportTable table = table_of_rows("Groups", rows, columns);
     table.notes.emplace_back(
         "means over all runs of a group, whether or not they finished their work; ±: half the 95 "
@@ -177,6 +177,9 @@ ReportPart part_of_database(const std::filesystem::path& file, const DatabaseQue
     const GroupedRuns groups = runs.grouped(
         runs.grouping(question.by, question.metrics, question.baseline), question.build, filters);
     ordered_json rows = ordered_json::parse(grouped_json(groups, {})).at("groups");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        rows[i]["clusters_words"] = groups.means()[i].clusters_words;
+    }
     sort_groups(rows, groups.grouping());
     const StoredContents contents = stored_contents(file, question.build);
     add_stored_contents(part, runs.kind(), contents, question);

@@ -87,6 +87,19 @@ TEST_CASE("reproduce: every figure is within the bound that it states", "[cli][p
     }
 }
 
+TEST_CASE("reproduce: the list is for programs, too", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(scratch.path(), {"reproduce", "kungfu_monitors", "--list", "--json"});
+    INFO(ran.err);
+    const json list = json::parse(ran.out);
+    REQUIRE(list.size() == 1);
+    CHECK(list[0].at("name") == "kungfu_monitors");
+    CHECK(list[0].at("talk") == "kungfu");
+    CHECK(list[0].at("bound_percent").get<double>() > 0);
+    const json all = json::parse(run_ukemi(scratch.path(), {"reproduce", "--list", "--json"}).out);
+    CHECK(all.size() > 1);
+}
+
 TEST_CASE("reproduce: a figure is a folder with its data, its script and its errors", "[cli]") {
     const ScratchFolder scratch;
     const Ran ran = run_ukemi(scratch.path(), {"reproduce", "kungfu_monitors", "--out", "f"});

@@ -204,6 +204,12 @@ TEST_CASE("ukemi plot: what is no results folder, or a damaged one, is refused",
     const Ran none = run_ukemi(scratch.path(), {"plot", "empty"});
     CHECK(none.code == 2);
     CHECK(none.err == "ukemi: empty: is no results folder: runs.json or run.json is missing\n");
+    write_file(scratch.path() / "empty/compare.json", "{}");
+    const Ran compared = run_ukemi(scratch.path(), {"plot", "empty"});
+    CHECK(compared.code == 2);
+    CHECK(compared.err ==
+          "ukemi: empty: is of ukemi compare, which draws its figures itself: ukemi compare FOLDER "
+          "--out NEW, with --width and what else figures have\n");
     REQUIRE(replay(scratch.path(), {"--out", "out"}).code == 0);
     const std::string text = text_in(scratch.path() / "out/runs.json");
     write_file(scratch.path() / "out/runs.json", text.substr(0, text.size() / 2));

@@ -94,9 +94,9 @@ TEST_CASE("run again: varied policies, seeds and beginnings come from the varian
 TEST_CASE("run again: a trace that has changed since is named, and refused where warnings are",
           "[cli][again]") {
     const ScratchFolder scratch;
-    const Ran first = run_in(scratch.path(), {"replay", "s/small.json", "--traces", "t/*.csv",
-                                              "--policies", "greedy", "--starts", "at=3h",
-                                              "--out", "first"});
+    const Ran first =
+        run_in(scratch.path(), {"replay", "s/small.json", "--traces", "t/*.csv", "--policies",
+                                "greedy", "--starts", "at=3h", "--out", "first"});
     INFO(first.err);
     REQUIRE(first.code == 0);
     const json files = json::parse(text_in(scratch.path() / "first/run.json")).at("files");
@@ -107,7 +107,8 @@ TEST_CASE("run again: a trace that has changed since is named, and refused where
     CHECK(same.err == "");
     CHECK(same.code == 0);
 
-    write_file(scratch.path() / "t/b.csv", "# duration_s=144000\nt_s,instances\n0,0\n7200,1\n80000,0\n");
+    write_file(scratch.path() / "t/b.csv",
+               "# duration_s=144000\nt_s,instances\n0,0\n7200,1\n80000,0\n");
     const Ran again = run_ukemi(scratch.path(), {"replay", "first", "--out", "again"});
     CHECK(again.code == 0);
     const std::string said =
