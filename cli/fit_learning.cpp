@@ -6,10 +6,12 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/input_error.hpp"
+#include "base/plain_text.hpp"
 #include "sim/learning/published_learning.hpp"
 #include "sim/learning/published_schedules.hpp"
 
@@ -64,33 +66,40 @@ void print_published_learning(const std::filesystem::path& data) {
     using Tables = std::vector<sim::LearningTable>;
     struct Study {
         std::filesystem::path place;
-        std::function<Tables(const std::filesystem::path&)> tables;
+        std::function<Tables(const std::filesystem::path&, std::vector<std::string>*)> tables;
+    };
+    const auto of_all = [](Tables (*tables)(const std::filesystem::path&)) {
+        return [tables](const std::filesystem::path& place, std::vector<std::string>*) {
+            return tables(place);
+        };
     };
     const std::array studies{Study{data / "pollux/traces", sim::pollux_iterations},
-                             Study{data / "pollux/traces", sim::ada_scale_iterations},
+                             Study{data / "pollux/traces", of_all(sim::ada_scale_iterations)},
                              Study{data / "zeus/summary_train.csv", sim::zeus_epochs},
-                             Study{data / "pollux/traces", sim::step_compute_times},
+                             Study{data / "pollux/traces", of_all(sim::step_compute_times)},
                              Study{data / "sia/traces", sim::pollux_iterations},
-                             Study{data / "sia/traces", sim::step_compute_times}};
+                             Study{data / "sia/traces", of_all(sim::step_compute_times)}};
     if (!std::filesystem::is_directory(data)) {
         throw InputError(data.string(), "", "expected a folder with pollux/, sia/ or zeus/");
     }
     std::vector<std::optional<Tables>> found;  // of the studies that are there
+    std::set<std::string> left_out;            // and why
     for (const Study& study : studies) {
+        std::vector<std::string> some;
         const bool is_there = std::filesystem::exists(study.place);
-        found.push_back(is_there ? std::optional(study.tables(study.place)) : std::nullopt);
+        found.push_back(is_there ? std::optional(study.tables(study.place, &some)) : std::nullopt);
+        if (!is_there) some.push_back(fmt::format("{}: not there", study.place.string()));
+        left_out.insert(some.begin(), some.end());
     }
     if (std::ranges::none_of(found, [](const auto& one) { return one && !one->empty(); })) {
         throw InputError(data.string(), "",
                          "expected recorded training in pollux/traces, sia/traces or "
                          "zeus/summary_train.csv of this folder, found none");
     }
-    for (std::size_t i = 0; i < studies.size(); ++i) {
-        if (!found[i]) {
-            fmt::print("\nnot there, left out: {}\n", studies[i].place.string());
-            continue;
-        }
-        for (const sim::LearningTable& table : *found[i]) print_table(table);
+    for (const std::string& one : left_out) fmt::print("left out: {}\n", one_line(one));
+    for (const auto& tables : found) {
+        if (!tables) continue;
+        for (const sim::LearningTable& table : *tables) print_table(table);
     }
     print_table(sim::goyal_errors(sim::goyal_law()));
     for (const sim::LearningTable& table : sim::titan_x_times()) print_table(table);

@@ -3,11 +3,11 @@
 //
 // Forms, by their header: `name,time,application,num_replicas,batch_size` (Pollux, Sia: times in
 // seconds since the start) and tables of `submission_time`, `submit_time` or `timestamp`,
-// `duration` and `num_gpu`, `num_gpus` or `gpu_num` (Microsoft ITP, Philly, Helios; ElasticFlow with
-// a `deadline` or `ddl`), times in seconds or as dates, whose clock is set to zero at the first
-// submission of all files; both may have columns `user`, `priority` and `budget_usd`. Without one, with tabs: Gavel's traces of 7 or 10 columns,
-// which say how many steps a job makes, and of 10 its weight and SLO. Anything else is an
-// InputError with its line and column.
+// `duration` and `num_gpu`, `num_gpus` or `gpu_num` (Microsoft ITP, Philly, Helios; ElasticFlow
+// with a `deadline` or `ddl`), times in seconds or as dates, whose clock is set to zero at the
+// first submission of all files; both may have columns `user`, `priority` and `budget_usd`. Without
+// one, with tabs: Gavel's traces of 7 or 10 columns, which say how many steps a job makes, and of
+// 10 its weight and SLO. Anything else is an InputError with its line and column.
 #pragma once
 
 #include <cstdint>

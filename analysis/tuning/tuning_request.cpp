@@ -89,18 +89,24 @@ void hold_out_later_windows(TuningSplit& split, Duration span) {
     split.held_out_words = "the last third of the windows of each trace";
 }
 
+// A market that is generated, or never changes: what differs from run to run does so by the seed.
+bool is_drawn(const scenarios::Scenario& scenario) {
+    return std::ranges::none_of(scenario.market.zones, [](const scenarios::ZoneSource& zone) {
+        return !zone.availability.empty() || !zone.price.empty();
+    });
+}
+
 TuningSplit split_of(const TuningRequest& request, const PreparedRuns& runs,
                      const scenarios::ExperimentCase& of) {
     TuningSplit split{of, runs.setup, {}, "", of, runs.setup, {}, ""};
     const std::vector<std::filesystem::path>& traces = runs.setup.traces;
-    const bool is_generated = traces.empty() && !of.scenario->market.generator.empty();
     if (!request.held_out.empty()) {
         if (traces.empty()) {
             throw InputError("--held-out", "", "expected --traces beside it, to train on");
         }
         set_traces(split, traces, expand_glob(request.held_out, "--held-out"));
         split.held_out_words = "--held-out";
-    } else if (is_generated) {
+    } else if (traces.empty() && is_drawn(*of.scenario)) {
         hold_out_seeds(split, !request.seeds.empty());
     } else if (traces.size() >= 3 && !request.zones) {
         hold_out_third_traces(split, traces);

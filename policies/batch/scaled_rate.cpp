@@ -35,6 +35,9 @@ public:
     std::string_view name() const override { return "scaled_rate"; }
     KnobSet knobs() const override { return {Knob::learning_rate}; }
     HookSet hooks() const override {
+        if (settings_.drop_at_epochs.empty() && settings_.warm_up_epochs <= 0) {
+            return {Hook::before_train, Hook::after_step};
+        }
         return {Hook::before_train, Hook::before_epoch, Hook::after_step};
     }
     std::int64_t every_steps() const override { return settings_.every_steps; }
@@ -73,7 +76,7 @@ private:
         const double warmed = warm_up > 0 ? std::min(1.0, epochs / warm_up) : 1;
         double wanted = rate_ * (1 + (goal_of(times) - 1) * warmed);
         for (const double at : settings_.drop_at_epochs) {
-            if (static_cast<double>(view.seen.epoch) >= at) wanted *= settings_.drop_factor;
+            if (epochs >= at) wanted *= settings_.drop_factor;
         }
         Decision decision;
         const double now = view.plan.learning_rate;

@@ -262,7 +262,8 @@ private:
                                                own ? std::filesystem::path{} : setup_.traces[trace],
                                                zones ? &*zones : nullptr);
         if (!own) {
-            // A trace that names no zone is a record of its own, whatever is called alike elsewhere.
+            // A trace that names no zone is a record of its own, whatever is called alike
+            // elsewhere.
             const bool has_own = !zones && market.record == market.name;
             market.name = names_[trace];
             if (has_own) market.record = market.name;

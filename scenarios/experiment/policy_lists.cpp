@@ -169,6 +169,30 @@ void expect_first_plan(const Scenario& scenario, const policies::Capabilities& w
                      fmt::format("the first Plan is not possible: {}", refused));
 }
 
+namespace {
+
+// A policy must not wait for what this job never has.
+void expect_hooks_of(const policies::Policy& policy, const PolicyList& list, const Scenario& of) {
+    using policies::Hook;
+    const policies::HookSet hooks = policy.hooks();
+    const bool by_step = hooks.has(Hook::before_step) || hooks.has(Hook::after_step);
+    if (by_step && of.job.samples_per_epoch == 0) {
+        throw InputError(list.where, "",
+                         fmt::format("\"{}\" looks at steps, and the job has none: its work is "
+                                     "given as time (\"samples\" and \"batch\" at /job)",
+                                     policy.name()));
+    }
+    const bool by_epoch = hooks.has(Hook::before_epoch) || hooks.has(Hook::after_epoch);
+    if (by_epoch && of.job.samples_per_epoch > 0 && !of.job.has_epochs) {
+        throw InputError(list.where, "",
+                         fmt::format("\"{}\" goes by epochs, and the job does not say how long one "
+                                     "is (\"samples_per_epoch\" at /job)",
+                                     policy.name()));
+    }
+}
+
+}  // namespace
+
 void check_policies(const PolicyList& list, const Scenario& scenario,
                     const policies::Capabilities& world) {
     expect_first_plan(scenario, world);
@@ -185,19 +209,9 @@ void check_policies(const PolicyList& list, const Scenario& scenario,
                                      list.label()));
     }
     const auto policies = make_policies(list);
-    const bool has_steps = scenario.job.samples_per_epoch > 0;  // else its work is time
-    for (const auto& policy : policies) {
-        const policies::HookSet hooks = policy->hooks();
-        if (has_steps ||
-            !(hooks.has(policies::Hook::before_step) || hooks.has(policies::Hook::after_step)))
-            continue;
-        throw InputError(list.where, "",
-                         fmt::format("\"{}\" looks at steps, and the job has none: its work is "
-                                     "given as time (\"samples\" and \"batch\" at /job)",
-                                     policy->name()));
-    }
     const std::string conflict = policies::policy_conflict(policies, world);
     if (!conflict.empty()) throw InputError(list.where, "", conflict);
+    for (const auto& policy : policies) expect_hooks_of(*policy, list, scenario);
 }
 
 }  // namespace ukemi::scenarios

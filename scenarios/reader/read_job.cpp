@@ -270,6 +270,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
     } else {
         constexpr std::int64_t most = 1'000'000'000'000'000;
         job.samples_total = read_samples(config, job.plan);
+        job.has_epochs = config.has("samples_per_epoch");
         job.samples_per_epoch = config.integer("samples_per_epoch", 1, most, job.samples_total);
         job.noise_scale = read_noise_scale(config, job.samples_total);
     }

@@ -117,7 +117,8 @@ void read_accuracy(ConfigReader& config, sim::NoiseScaleLaw& law) {
     if (!config.has("target")) return;
     const double target = config.number("target", 0, 1);
     law.excess = (law.accuracy->reference - target) / law.accuracy->scale;
-    if (law.excess <= -1) {
+    const double longest = learned_samples_most / static_cast<double>(law.samples);
+    if (law.excess <= -1 || longest * (1 + law.excess) < 1) {
         config.fail("target", fmt::format("expected less than {}, which takes forever, found {}",
                                           law.accuracy->reference + law.accuracy->scale, target));
     }
@@ -131,6 +132,11 @@ void read_target(ConfigReader& config, sim::NoiseScaleLaw& law) {
     }
     const double target = config.number("target", -1e9, 1e9);
     const bool rises = law.metric.back().value >= law.metric.front().value;
+    const double first = law.metric.front().value;
+    if (rises ? first >= target : first <= target) {
+        config.fail("target", fmt::format("the metric is there from the start: it {} from {}",
+                                          rises ? "rises" : "falls", first));
+    }
     for (std::size_t right = 1; right < law.metric.size(); ++right) {
         const sim::MetricPoint& a = law.metric[right - 1];
         const sim::MetricPoint& b = law.metric[right];

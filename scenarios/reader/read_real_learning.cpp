@@ -153,6 +153,7 @@ std::shared_ptr<const sim::LearningModel> read_real_gradients(ConfigReader& root
                                      job.samples_per_epoch, epoch));
     }
     job.samples_per_epoch = epoch;
+    job.has_epochs = true;
     sim::RealGradients settings;
     settings.samples = job.samples_total;
     constexpr std::int64_t samples_most = 1'000'000'000'000;

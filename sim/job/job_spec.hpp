@@ -39,6 +39,7 @@ struct JobSpec {
     std::int32_t instances_max = 1;  // that a Plan may ask for, if more than the first does
     std::int64_t samples_total = 1;
     std::int64_t samples_per_epoch = 0;
+    bool has_epochs = false;  // somebody said how long one is; else the whole work is one
     Instant deadline = Instant::never();
     policies::JobProfile profile;
     policies::PredictorChoice predictor;        // that policies ask about the profile

@@ -14,7 +14,7 @@ LearningState ProgressLaw::after(const LearningState& from, std::int64_t steps,
         const std::int64_t one = worth(progress, step);
         INVARIANT(one >= 0);
         if (one == 0) break;
-        const std::int64_t until = std::min(same_until(progress), target());
+        const std::int64_t until = std::min(same_until(progress, step), target());
         INVARIANT(until > progress);
         const std::int64_t made = std::min(steps, steps_to_cover(until - progress, one));
         progress += made * one;
@@ -30,7 +30,7 @@ LookAhead ProgressLaw::look_ahead(const LearningState& from, const LearningStep&
     while (progress < target()) {
         const std::int64_t one = worth(progress, step);
         if (one == 0) return {most, false};
-        const std::int64_t until = std::min(same_until(progress), target());
+        const std::int64_t until = std::min(same_until(progress, step), target());
         const std::int64_t made = steps_to_cover(until - progress, one);
         progress += made * one;
         steps += made;
@@ -42,7 +42,7 @@ std::int64_t ProgressLaw::straight_steps(const LearningState& from,
                                          const LearningStep& step) const {
     const std::int64_t one = worth(from.progress, step);
     if (one == 0) return std::numeric_limits<std::int64_t>::max();
-    return steps_to_cover(std::min(same_until(from.progress), target()) - from.progress, one);
+    return steps_to_cover(std::min(same_until(from.progress, step), target()) - from.progress, one);
 }
 
 std::int64_t ProgressLaw::samples_left(const LearningState& at, const LearningStep& step) const {

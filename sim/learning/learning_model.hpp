@@ -107,8 +107,8 @@ class ProgressLaw : public LearningModel {
 public:
     // Progress that one step makes at this point, never negative; 0: it learns nothing.
     virtual std::int64_t worth(std::int64_t progress, const LearningStep& step) const = 0;
-    // A step's worth stays what it is until there: more than `progress`.
-    virtual std::int64_t same_until(std::int64_t progress) const = 0;
+    // A step that begins before this is worth what one is worth at `progress`, which is less.
+    virtual std::int64_t same_until(std::int64_t progress, const LearningStep& step) const = 0;
 
     LearningState after(const LearningState& from, std::int64_t steps,
                         const LearningStep& step) const final;

@@ -136,6 +136,7 @@ public:
         if (law_.accuracy) {  // on the way it is not known
             if (at.progress < target_) return std::nullopt;
             const double lost = law_.accuracy->scale * excess(done.of_phase);
+            if (!std::isfinite(lost)) return std::nullopt;  // a phase of which there was nothing
             return std::clamp(law_.accuracy->reference - lost, 0.0, 1.0);
         }
         if (law_.metric.empty()) return std::nullopt;
@@ -332,7 +333,9 @@ private:
         if (law_.until_samples) {
             target_ = progress_of(law_.samples);
         } else if (phases_.size() == 1) {
-            target_ = std::max<std::int64_t>(1, round_up(whole * by / (1 + law_.excess)));
+            const double wanted = whole * by / (1 + law_.excess);
+            target_ = std::max<std::int64_t>(
+                1, round_up(std::min(wanted, static_cast<double>(collected_most))));
         } else {
             target_ = std::max<std::int64_t>(1, round_up(whole * by));
         }

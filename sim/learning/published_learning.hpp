@@ -47,8 +47,9 @@ inline constexpr const char* log_line_name =
 // Iterations of Pollux's recorded runs to their last progress, for each model under `folder` with
 // runs at three batches at least (validation-BATCH.csv: progress, iteration): the noise-scale law
 // fitted on the smallest and the largest batch, predicted between them. (Qiao et al., OSDI'21; the
-// artifact's simulator traces.)
-std::vector<LearningTable> pollux_iterations(const std::filesystem::path& folder);
+// artifact's simulator traces.) Models with fewer batches are said in `left_out`.
+std::vector<LearningTable> pollux_iterations(const std::filesystem::path& folder,
+                                             std::vector<std::string>* left_out = nullptr);
 
 // AdaScale's published iterations (Johnson et al., ICML'20, table 2), by the law of Pollux's
 // recorded runs of the same task: nothing of the table is fitted.
@@ -64,8 +65,9 @@ std::vector<LearningTable> step_compute_times(const std::filesystem::path& folde
 // Epochs to a target by batch in Zeus's summary_train.csv (You et al., NSDI'23): for each task the
 // highest target that every run of every batch reaches, each batch predicted from all others, by
 // E = E_min·(1 + B/B_crit) (least squares of relative errors), and by the two batches beside it:
-// the law knows no batch that is too small.
-std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file);
+// the law knows no batch that is too small. Tasks without such a target are said in `left_out`.
+std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file,
+                                       std::vector<std::string>* left_out = nullptr);
 
 // Seconds to the target on one Titan X by batch (Crossbow, VLDB'19 talk, slide 9), by two models.
 std::vector<LearningTable> titan_x_times();

@@ -50,23 +50,26 @@ std::vector<Level> levels_of(const RecordedCurves& all) {
     const bool rises = all.target >= first;
     std::vector<Level> levels;
     const auto value_at = [&](int level) {
+        if (level == level_count) return all.target;  // to the bit: no curve need go beyond
         return first + (all.target - first) * level / level_count;
     };
-    const double begins = samples_to(reference, first, rises);
-    int from = 0;
-    for (int to = 1; to <= level_count; ++to) {
-        const double before = samples_to(reference, value_at(from), rises);
-        const double way = samples_to(reference, value_at(to), rises) - before;
+    // From its first sample on, whatever it was like then: recordings often begin later.
+    constexpr int beginning = -1;
+    const auto samples_at = [&](const RecordedCurve& curve, int level) {
+        return level == beginning ? 0 : samples_to(curve, value_at(level), rises);
+    };
+    int from = beginning;
+    for (int to = 0; to <= level_count; ++to) {
+        const double before = samples_at(reference, from);
+        const double way = samples_at(reference, to) - before;
         if (way < 1 && to < level_count) continue;  // a jump: one level with what follows
         Level level;
-        level.progress = round_nearest((before - begins) * progress_per_sample);
-        level.metric = value_at(from);
+        level.progress = round_nearest(before * progress_per_sample);
+        level.metric = value_at(std::max(from, 0));
         level.progress_to_next = std::max(way, 1.0);
         for (const RecordedCurve& curve : all.curves) {
-            const double end = samples_to(curve, value_at(to), rises);
-            const double taken =
-                end == never ? never : end - samples_to(curve, value_at(from), rises);
-            level.samples.push_back(std::max(taken, level.progress_to_next / 1000));
+            const double end = samples_at(curve, to);
+            level.samples.push_back(end == never ? never : end - samples_at(curve, from));
         }
         levels.push_back(std::move(level));
         from = to;
@@ -84,17 +87,27 @@ public:
 
     std::int64_t target() const override { return target_; }
 
+    // A large step leads through several levels, at the pace of each.
     std::int64_t worth(std::int64_t progress, const LearningStep& step) const override {
-        const Level& level = *(level_after(progress) - 1);
-        const double samples = samples_for(level, step.batch);
-        if (samples == never) return 0;
-        const double batch = static_cast<double>(step.batch);
-        return round_up(batch * level.progress_to_next / samples / stretch_ * progress_per_sample);
+        double left = static_cast<double>(step.batch);
+        std::int64_t at = progress;
+        for (auto next = level_after(progress); at < target_; ++next) {
+            const Level& level = *(next - 1);
+            const std::int64_t end = end_of(next);
+            const double samples = samples_for(level, step.batch) * stretch_;
+            if (samples == never) break;
+            const double whole = level.progress_to_next * progress_per_sample;
+            const double needed = samples * static_cast<double>(end - at) / whole;
+            if (needed > left) return at - progress + round_up(left * whole / samples);
+            left -= needed;
+            at = end;
+        }
+        return at - progress;
     }
 
-    std::int64_t same_until(std::int64_t progress) const override {
-        const auto next = level_after(progress);
-        return std::max(next == levels_.end() ? target_ : next->progress, progress + 1);
+    std::int64_t same_until(std::int64_t progress, const LearningStep& step) const override {
+        const std::int64_t last = end_of(level_after(progress)) - worth(progress, step);
+        return std::max(last, progress) + 1;
     }
 
     policies::GradientStatistics gradient(const LearningState&,
@@ -105,7 +118,7 @@ public:
     std::optional<double> metric(const LearningState& at) const override {
         const auto next = level_after(at.progress);
         const Level& level = *(next - 1);
-        const std::int64_t end = next == levels_.end() ? target_ : next->progress;
+        const std::int64_t end = end_of(next);
         const double goal = next == levels_.end() ? all_.target : next->metric;
         const double part = static_cast<double>(std::min(at.progress, end) - level.progress) /
                             static_cast<double>(end - level.progress);
@@ -139,6 +152,10 @@ private:
     std::vector<Level>::const_iterator level_after(std::int64_t progress) const {
         return std::ranges::upper_bound(levels_.begin() + 1, levels_.end(), progress, {},
                                         &Level::progress);
+    }
+
+    std::int64_t end_of(std::vector<Level>::const_iterator next) const {
+        return next == levels_.end() ? target_ : next->progress;
     }
 
     double samples_for(const Level& level, std::int64_t batch) const {

@@ -1,12 +1,13 @@
 // recorded_curves.hpp — what a step is worth, from curves of a metric that were recorded by batch.
 //
-// Between the metric at the beginning and the target lie 64 levels. Each curve says how many
-// samples its batch takes from one level to the next (of its best value so far); the reference
-// batch's samples are the progress. A batch between two recorded ones takes, from level to level,
-// what lies between theirs, straight in log(batch): so a batch may change on the way. A smaller
-// batch than any recorded takes the samples of the smallest, a larger one the steps of the largest:
-// neither is promised more than was seen. A batch whose curve never reaches a level never learns
-// it.
+// Between the metric at the reference curve's beginning and the target lie 64 levels. Each curve
+// says how many samples its batch takes from one level to the next (of its best value so far),
+// counted from sample 0, also where it was first looked at later; the reference batch's samples are
+// the progress. A step that is longer than a level goes through it and on, at the pace of the next.
+// A batch between two recorded ones takes, from level to level, what lies between theirs, straight
+// in log(batch): so a batch may change on the way. A smaller batch than any recorded takes the
+// samples of the smallest, a larger one the steps of the largest: neither is promised more than was
+// seen. A batch whose curve never reaches a level never learns it.
 //
 // How sure that is: the runs behind a curve differ. `spread` is their standard deviation of the way
 // to the target, and each seed draws its own. How far interpolating is off is seen at each inner

@@ -56,7 +56,7 @@ std::optional<std::int64_t> batch_of_name(const std::string& stem) {
 }
 
 RecordedRun read_run(const std::filesystem::path& file) {
-    const std::string text = read_file(file);
+    const std::string text = read_text_file(file);
     traces::CsvScanner rows(text, file.string());
     rows.read_header();
     const std::size_t progress = rows.column("progress");
@@ -120,12 +120,20 @@ NoiseScaleLaw law_of_runs(const RecordedRuns& runs) {
     return law;
 }
 
-std::vector<LearningTable> pollux_iterations(const std::filesystem::path& folder) {
+std::vector<LearningTable> pollux_iterations(const std::filesystem::path& folder,
+                                             std::vector<std::string>* left_out) {
     std::vector<LearningTable> tables;
     for (const std::filesystem::path& model : sorted_entries(folder)) {
         if (!std::filesystem::is_directory(model)) continue;
         const RecordedRuns runs = recorded_runs(model);
-        if (runs.size() < 3) continue;
+        if (runs.size() < 3) {
+            if (left_out != nullptr && !runs.empty()) {
+                left_out->push_back(
+                    fmt::format("{}: it has {} of the three batches that are needed",
+                                model.string(), runs.size()));
+            }
+            continue;
+        }
         const std::int64_t reference = runs.begin()->first;
         const std::int64_t largest = runs.rbegin()->first;
         NoiseScaleLaw law = law_of_runs(runs);
@@ -162,7 +170,7 @@ std::vector<LearningTable> pollux_iterations(const std::filesystem::path& folder
 }
 
 std::map<double, double> compute_medians(const std::filesystem::path& file) {
-    const std::string text = read_file(file);
+    const std::string text = read_text_file(file);
     traces::CsvScanner rows(text, file.string());
     rows.read_header();
     const std::size_t batch = rows.column("local_bsz");
@@ -280,7 +288,7 @@ LearningTable law_table(const std::string& title, const std::map<std::int64_t, d
                              "at least, B_crit {:.0f})",
                              all.at_zero, all.at_zero / all.slope)
                        : "each batch from a fit on all others; epochs do not grow with the batch "
-                         "here, so the law says no more than their mean";
+                         "here, so the law is a constant";
     for (const auto& [batch, epochs] : means) {
         const BatchLine others = relative_line(points, static_cast<double>(batch));
         table.rows.push_back({fmt::format("batch {}", batch), epochs,
@@ -293,8 +301,9 @@ LearningTable law_table(const std::string& title, const std::map<std::int64_t, d
 
 }  // namespace
 
-std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file) {
-    const std::string text = read_file(file);
+std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file,
+                                       std::vector<std::string>* left_out) {
+    const std::string text = read_text_file(file);
     traces::CsvScanner rows(text, file.string());
     rows.read_header();
     const std::size_t batch = rows.column("batch_size");
@@ -325,7 +334,13 @@ std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file) {
             longest = sum;
             hardest = {value, means};
         }
-        if (hardest.second.empty()) continue;
+        if (hardest.second.empty()) {
+            if (left_out != nullptr) {
+                left_out->push_back(fmt::format(
+                    "{}: no target that all runs of four batches or more get to", task));
+            }
+            continue;
+        }
         const std::string title = fmt::format("Zeus, {}: epochs to {:g}", task, hardest.first);
         tables.push_back(law_table(title, hardest.second));
         tables.push_back(neighbours_table(title, hardest.second));

@@ -147,10 +147,10 @@ TEST_CASE("ukemi compare: times, samples, steps and dollars of every combination
 
 TEST_CASE("ukemi compare: lines below the table tell variants of several keys apart", "[cli]") {
     const ScratchFolder scratch;
-    const Ran ran =
-        run_ukemi(scratch.path(), {"compare", "goyal", "--policies", "constant_batch:256", "--vary",
-                                   "/job/step_time/fixed=0 ns,41000000 ns", "--vary",
-                                   "/job/step_time/per_sample=2918750 ns,3000000 ns"});
+    const Ran ran = run_ukemi(scratch.path(),
+                              {"compare", "goyal", "--policies", "constant_batch:256+scaled_rate",
+                               "--vary", "/job/step_time/fixed=0 ns,41000000 ns", "--vary",
+                               "/job/step_time/per_sample=2918750 ns,3000000 ns"});
     INFO(ran.err);
     REQUIRE(ran.code == 0);
     std::set<std::string> labels;

@@ -83,6 +83,23 @@ TEST_CASE("scaled_rate: the warm-up ends after its epochs, however long a step i
     }
 }
 
+TEST_CASE("scaled_rate: a drop in the midst of an epoch comes there", "[rate]") {
+    BatchSituation job;
+    const auto policy = policy_named(
+        "scaled_rate", R"({"least_change": 0, "warm_up_epochs": 0, "drop_at_epochs": [2.5]})");
+    job.carry_out(*policy, Hook::before_train);
+    for (const auto& [samples, rate] : {std::pair{24'000, 0.1}, {25'000, 0.01}}) {
+        job.seen.samples_done = samples;
+        job.seen.epoch = samples / 10'000;
+        job.carry_out(*policy, Hook::after_step);
+        CHECK(job.plan.learning_rate == Approx(rate));
+    }
+    // Without a timetable it needs no epochs.
+    const auto none = policy_named("scaled_rate", R"({"warm_up_epochs": 0, "drop_at_epochs": []})");
+    CHECK(policy->hooks().has(Hook::before_epoch));
+    CHECK_FALSE(none->hooks().has(Hook::before_epoch));
+}
+
 TEST_CASE("scaled_rate: from so many times the first rate", "[rate]") {
     BatchSituation job;
     const auto policy = policy_named("scaled_rate", R"({"least_change": 0, "times": 0.5})");

@@ -18,7 +18,7 @@ using Catch::Contains;
 // Steps of 100 ms and a gradient of 100 MB over 1 GB/s between four workers.
 scenarios::Scenario with(std::string_view more, std::string_view training = "") {
     return scenarios::scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
-            "job": {{"samples": 4000, "batch": 4,
+            "job": {{"samples": 4000, "samples_per_epoch": 4000, "batch": 4,
                      "step_time": {{"table": {{"1": "100 ms"}}, {}}}}},
             {} "cluster": {{"count": 4}}, "plan": {{"market": "on_demand"}},
             "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},

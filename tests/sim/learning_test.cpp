@@ -230,6 +230,11 @@ TEST_CASE("noise-scale law: so many samples and no more, and how good that is", 
     CHECK(accuracy(0.1) == Approx(0.75).margin(1e-5));
     CHECK(accuracy(0.01) < 0.72);
     CHECK(accuracy(0.01) > 0.6);
+    // At rates of the first two phases alone nothing is known of what comes out: not 0.
+    sim::LearningState hot = model->after(model->start(), 30'000, {10, 0.1});
+    hot = model->after(hot, 60'000, {10, 0.01});
+    CHECK(hot.progress == model->target());
+    CHECK_FALSE(model->metric(hot).has_value());
     one.until_samples = false;
     one.excess = 0.5;  // a target of 74 %
     const auto nearer = sim::make_noise_scale_law(one);

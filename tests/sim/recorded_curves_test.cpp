@@ -1,8 +1,13 @@
 // recorded_curves_test.cpp — curves of a metric by batch, and batches between and beyond them.
 #include "sim/learning/recorded_curves.hpp"
-#include "tests/support/progress_after.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <optional>
+
+#include "base/rng.hpp"
+#include "tests/support/progress_after.hpp"
 
 namespace ukemi {
 namespace {
@@ -24,6 +29,21 @@ std::int64_t samples_with(const sim::LearningModel& model, std::int64_t batch) {
     return *steps * batch;
 }
 
+// Samples at which the curve, straight between its points, is there for the first time.
+std::optional<double> samples_to_reach(const sim::RecordedCurve& curve, double target) {
+    const sim::MetricPoint* before = nullptr;
+    for (const sim::MetricPoint& point : curve.points) {
+        if (point.value >= target) {
+            if (before == nullptr) return static_cast<double>(point.samples);
+            const double part = (target - before->value) / (point.value - before->value);
+            return static_cast<double>(before->samples) +
+                   part * static_cast<double>(point.samples - before->samples);
+        }
+        before = &point;
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 TEST_CASE("recorded curves: a recorded batch takes what was recorded", "[learning]") {
@@ -33,6 +53,53 @@ TEST_CASE("recorded curves: a recorded batch takes what was recorded", "[learnin
     CHECK(model->metric(0) == 0.0);
     CHECK(model->metric(model->target() / 4).value() == Approx(0.2));
     CHECK(model->metric(model->target()).value() == Approx(0.8));
+}
+
+TEST_CASE("recorded curves: each batch takes what its own curve says, wherever curves begin",
+          "[learning]") {
+    // Looked at first after 900 and 5000 samples, or at sample 0 with another metric.
+    sim::RecordedCurves all = three_batches();
+    all.curves = {{100, {{900, 0.1}, {5000, 0.4}, {10'000, 0.8}}},
+                  {400, {{0, 0.3}, {10'000, 0.4}, {20'000, 0.8}}},
+                  {1600, {{5000, 0.05}, {40'000, 0.5}, {80'000, 0.8}}}};
+    const auto model = sim::make_recorded_curves(all);
+    CHECK(samples_with(*model, 100) == 10'000);
+    CHECK(samples_with(*model, 400) == 20'000);
+    CHECK(samples_with(*model, 1600) == 80'000);
+    CHECK(model->metric(0) == 0.1);
+    CHECK(model->metric(test::progress_after(*model, 0, 9, {100, 0})).value() == Approx(0.1));
+    CHECK(model->metric(test::progress_after(*model, 0, 50, {100, 0})).value() ==
+          Approx(0.4).margin(0.005));
+
+    // Curves that go up and down, of batches that leave several levels behind in a step.
+    RandomStream random(1, "curves");
+    int reached = 0;
+    for (int time = 0; time < 200; ++time) {
+        sim::RecordedCurves curves{{}, 64, 0.9, 0};
+        for (const std::int64_t batch : {64, 1000, 30'000}) {
+            sim::RecordedCurve& curve = curves.curves.emplace_back();
+            curve.batch = batch;
+            const std::int64_t apart =
+                3 * batch + static_cast<std::int64_t>(40'000 * random.uniform());
+            for (int point = 0; point < 20; ++point) {
+                const double value = point * 0.05 + 0.3 * (random.uniform() - 0.5);
+                curve.points.push_back({point * apart, std::min(0.95, value)});
+            }
+            if (batch == 64) curve.points.back().value = 0.9;
+        }
+        if (!sim::curves_problem(curves).empty()) continue;
+        const auto noisy = sim::make_recorded_curves(curves);
+        for (const sim::RecordedCurve& curve : curves.curves) {
+            const auto steps = sim::steps_to_target(*noisy, 0, {curve.batch, 0});
+            const auto there = samples_to_reach(curve, curves.target);
+            REQUIRE(steps.has_value() == there.has_value());
+            if (!steps) continue;
+            ++reached;
+            const double own = *there / static_cast<double>(curve.batch);
+            CHECK(static_cast<double>(*steps) == Approx(std::ceil(own)).margin(1.001));
+        }
+    }
+    CHECK(reached > 200);
 }
 
 TEST_CASE("recorded curves: between two batches lies what is between them", "[learning]") {

@@ -185,8 +185,12 @@ TEST_CASE("recorded runs: any files of the form are read, and others refused by 
     REQUIRE(runs.size() == 2);
     CHECK(runs.at(10).rows.back().progress_steps == 20);
     CHECK(runs.at(40).rows.front().squared_norm == 1);
-    CHECK(sim::pollux_iterations(folder.path() / "traces").empty());  // two batches predict nothing
-    write(model / "validation-20.csv", "progress,iteration\n9,5\n20,12\n");
+    std::vector<std::string> left_out;  // two batches predict nothing
+    CHECK(sim::pollux_iterations(folder.path() / "traces", &left_out).empty());
+    REQUIRE(left_out.size() == 1);
+    CHECK_THAT(left_out[0], Catch::EndsWith("some_model: it has 2 of the three batches that are "
+                                            "needed"));
+    write(model / "validation-20.csv", "\xef\xbb\xbfprogress,iteration\n9,5\n20,12\n");
     const auto tables = sim::pollux_iterations(folder.path() / "traces");
     REQUIRE(tables.size() == 1);
     CHECK(row_named(tables[0], "some_model at 20").role == sim::FitRole::predicted);

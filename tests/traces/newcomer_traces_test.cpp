@@ -35,8 +35,8 @@ TEST_CASE("newcomer's traces: times with any offset are one calendar", "[traces]
     check_two_zones(read(newcomer_header + newcomer_row("2021-03-02 08:00:00+02", "0.31") +
                          "2021-03-02 03:00:00 UTC" + row_b +
                          newcomer_row("2021-03-02T00:00:00.000000Z")));
-    for (const std::string time : {"2021-03-02", "2021-03-02 06:00", "3/2/2021 6:00:00 AM",
-                                   "06:00:00", "2021-02-30T06:00:00Z"}) {
+    for (const std::string time : {"2021-03-02", "2021-03-02 06", "3/2/2021 6:00:00 AM", "06:00:00",
+                                   "2021-02-30T06:00:00Z"}) {
         CHECK(complaint(newcomer_header + newcomer_row(time)) ==
               "t:2:1: expected a time such as 2023-02-15 22:08:16 (years 1970 to 2199), found \"" +
                   time + "\"");

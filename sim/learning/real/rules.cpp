@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "base/exact_math.hpp"
 #include "base/invariant.hpp"
@@ -100,23 +102,82 @@ Duration exchange_time(const ExchangeCost& cost, Duration latency, double bytes_
     return nanoseconds(round_up((wire_ns + latency_ns) / static_cast<double>(cost.every_steps)));
 }
 
+namespace {
+
+constexpr std::int64_t straggling_draws = 4096;
+
+// Of all learners, step by step, from one stream; lognormal with mean 1.
+class StepTimes {
+public:
+    StepTimes(double variation, int learners)
+        : variance_(exact::log1p(variation * variation)),
+          times_(static_cast<std::size_t>(learners)) {}
+    std::span<const double> next() {
+        for (double& time : times_) {
+            time = random_.lognormal(-variance_ / 2, std::sqrt(variance_));
+        }
+        return times_;
+    }
+    std::size_t learners() const { return times_.size(); }
+
+private:
+    RandomStream random_{0, "straggling/mean"};
+    double variance_;
+    std::vector<double> times_;
+};
+
+// All wait, every `period` steps, for the learner that comes at this place.
+double mean_with_barriers(StepTimes& times, std::int64_t period, std::size_t waited_for) {
+    const std::int64_t barriers = straggling_draws / period;
+    double sum = 0;
+    std::vector<double> since(times.learners());
+    for (std::int64_t barrier = 0; barrier < barriers; ++barrier) {
+        std::ranges::fill(since, 0.0);
+        for (std::int64_t step = 0; step < period; ++step) {
+            const std::span<const double> now = times.next();
+            for (std::size_t i = 0; i < since.size(); ++i) since[i] += now[i];
+        }
+        std::ranges::sort(since);
+        sum += since[waited_for];
+    }
+    return sum / static_cast<double>(barriers * period);
+}
+
+// Nobody begins a step before all have made the one that is `lead` before the last: in step at 0.
+double mean_with_lead(StepTimes& times, std::size_t lead) {
+    std::vector<double> made(times.learners());
+    std::vector<double> all_made(lead + 1);  // of the last steps, in turn
+    for (std::size_t step = 0; step < straggling_draws; ++step) {
+        double& barrier = all_made[step % all_made.size()];
+        const std::span<const double> now = times.next();
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            made[i] = std::max(made[i], barrier) + now[i];
+        }
+        barrier = std::ranges::max(made);
+    }
+    return std::accumulate(made.begin(), made.end(), 0.0) /
+           static_cast<double>(made.size() * straggling_draws);
+}
+
+}  // namespace
+
 std::int64_t straggling_per_mille(const SynchronisationRule& rule,
                                   const SynchronisationSettings& settings, int learners) {
     INVARIANT(learners >= 1);
-    if (settings.straggling <= 0 || !rule.waits || learners == 1) return 1000;
-    const int backups = rule.name == "backup_workers" ? settings.backups : 0;
-    const auto waited_for = static_cast<std::size_t>(std::max(1, learners - backups) - 1);
-    const double variance = exact::log1p(settings.straggling * settings.straggling);
-    RandomStream random(0, "straggling/mean");
-    constexpr int draws = 4096;
-    double sum = 0;
-    std::vector<double> times(static_cast<std::size_t>(learners));
-    for (int draw = 0; draw < draws; ++draw) {
-        for (double& time : times) time = random.lognormal(-variance / 2, std::sqrt(variance));
-        std::ranges::sort(times);
-        sum += times[waited_for];
+    const bool server = rule.exchange == Exchange::server;
+    if (settings.straggling <= 0 || learners == 1 || (!rule.waits && !server)) return 1000;
+    StepTimes times(settings.straggling, learners);
+    double mean = 0;
+    if (server) {
+        if (settings.clock_lead_max >= straggling_draws) return 1000;
+        mean = mean_with_lead(times, static_cast<std::size_t>(settings.clock_lead_max));
+    } else {
+        const int backups = rule.name == "backup_workers" ? settings.backups : 0;
+        const auto waited_for = static_cast<std::size_t>(std::max(1, learners - backups) - 1);
+        const std::int64_t period = rule.periodic ? settings.period : 1;
+        mean = mean_with_barriers(times, std::min(period, straggling_draws), waited_for);
     }
-    return std::max<std::int64_t>(1, round_nearest(1000 * sum / draws));
+    return std::max<std::int64_t>(1, round_nearest(1000 * mean));
 }
 
 }  // namespace ukemi::sim

@@ -57,7 +57,8 @@ ExchangeCost exchange_cost(const SynchronisationRule& rule, const Synchronisatio
 Duration exchange_time(const ExchangeCost& cost, Duration latency, double bytes_per_s);
 
 // How long the step of a group takes when its learners' times vary, in thousandths of the mean
-// time: that of the slowest that is waited for (the mean of 4096 draws from one stream).
+// time: that of the slowest that is waited for, in every step, once a period, or where a server
+// lets nobody lead by more (the mean of 4096 draws from one stream).
 std::int64_t straggling_per_mille(const SynchronisationRule& rule,
                                   const SynchronisationSettings& settings, int learners);
 

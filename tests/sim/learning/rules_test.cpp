@@ -1,6 +1,7 @@
 // rules_test.cpp — synchronisation rules by hand, and what their exchanges cost.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "tests/sim/learning/small_tasks.hpp"
 
@@ -97,6 +98,27 @@ TEST_CASE("rules: a backup worker's gradient is left out, and its time is not wa
     settings.backups = 7;
     CHECK(straggling_per_mille(rule, settings, 8) < 700);
     CHECK(straggling_per_mille(*find_synchronisation_rule("pair_averaging"), settings, 8) == 1000);
+    // Who meets once in 8 steps waits for the slowest sum of 8: its CV is 0.5/√8, and the greatest
+    // of 8 nearly normal ones lies 1.42 of that above the mean.
+    const SynchronisationRule& local = *find_synchronisation_rule("local_sgd");
+    CHECK(straggling_per_mille(local, settings, 8) == Approx(1830).margin(25));
+    settings.period = 8;
+    CHECK(straggling_per_mille(local, settings, 8) ==
+          Approx(1000 + 1424 * 0.5 / std::sqrt(8.0)).margin(25));
+    settings.period = 1'000'000;
+    CHECK(straggling_per_mille(local, settings, 8) == Approx(1000).margin(20));
+    // A server that lets nobody lead keeps all in step; the more lead, the less is waited for.
+    const SynchronisationRule& server = *find_synchronisation_rule("parameter_server");
+    CHECK(straggling_per_mille(server, settings, 8) == 1000);
+    settings.clock_lead_max = 0;
+    CHECK(straggling_per_mille(server, settings, 8) == Approx(1830).margin(25));
+    settings.clock_lead_max = 1;
+    const std::int64_t one_ahead = straggling_per_mille(server, settings, 8);
+    settings.clock_lead_max = 4;
+    const std::int64_t four_ahead = straggling_per_mille(server, settings, 8);
+    CHECK(one_ahead < 1700);
+    CHECK(four_ahead < one_ahead);
+    CHECK(four_ahead > 1000);
 
     // With seven of eight left out a step is one learner's: its noise cannot be told.
     const auto task =
