@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/invariant.hpp"
+#include "kernels/models/image_gradient.hpp"
 
 namespace ukemi::kernels::cuda {
 
@@ -41,6 +42,14 @@ std::vector<std::size_t> begins_of(const ImageNetwork& network, std::size_t samp
     return begins;
 }
 
+// Of one replica, whose statistics are taken together.
+int statistics_most(const ImageNetwork& network, int samples) {
+    const bool normalises = std::ranges::any_of(network.layers, [](const ImageLayer& layer) {
+        return layer.kind == LayerKind::normalisation;
+    });
+    return normalises ? std::min(samples, static_cast<int>(image_samples_max)) : samples;
+}
+
 std::size_t unfolded_of(const ImageNetwork& network) {
     return most_of(network, LayerKind::convolution, [](const ImageLayer& layer) {
         return inputs_of(layer) * static_cast<std::size_t>(layer.out.plane());
@@ -54,22 +63,23 @@ DeviceNetwork::DeviceNetwork(const ImageNetwork& network, int samples_most, cuda
     : network_(network),
       samples_most_(samples_most),
       replicas_(replicas),
+      pass_most_(std::min(samples_most, replicas * statistics_most(network, samples_most))),
       stream_(stream),
-      products_(stream, use, replicas > 1 ? static_cast<std::size_t>(samples_most) : 0),
-      delta_begins_(begins_of(network, static_cast<std::size_t>(samples_most))),
+      products_(stream, use, replicas > 1 ? static_cast<std::size_t>(pass_most_) : 0),
+      delta_begins_(begins_of(network, static_cast<std::size_t>(pass_most_))),
       deltas_(delta_begins_.back()),
       channel_sums_(normalise_workspace(
           static_cast<int>(most_of(network, LayerKind::normalisation,
                                    [](const ImageLayer& layer) { return layer.out.channels; })),
           replicas)),
-      unfolded_(unfolded_of(network) * static_cast<std::size_t>(samples_most)),
+      unfolded_(unfolded_of(network) * static_cast<std::size_t>(pass_most_)),
       unfolded_delta_(unfolded_.size()),
-      partial_(static_cast<std::size_t>(samples_most) *
+      partial_(static_cast<std::size_t>(pass_most_) *
                most_of(network, LayerKind::convolution,
                        [](const ImageLayer& layer) { return layer.weight_count; })),
-      losses_(2 * static_cast<std::size_t>(samples_most)) {
+      losses_(2 * static_cast<std::size_t>(pass_most_)) {
     INVARIANT(samples_most >= 1 && replicas >= 1);
-    const auto whole = static_cast<std::size_t>(samples_most);
+    const auto whole = static_cast<std::size_t>(pass_most_);
     for (const ImageLayer& layer : network.layers) {
         const bool is_input = layer.kind == LayerKind::input;
         const std::size_t count = is_input ? 0 : whole * static_cast<std::size_t>(layer.out.size());
@@ -84,9 +94,9 @@ DeviceNetwork::DeviceNetwork(const ImageNetwork& network, int samples_most, cuda
               (losses_.size() + channel_sums_.size()) * sizeof(double);
 }
 
-LayerShape DeviceNetwork::shape_of(const ImageLayer& layer, int samples) const {
-    return {plane(layer.in), plane(layer.out), layer.kernel, layer.stride,
-            layer.padding,   samples,          replicas_,    network_.parameter_count};
+LayerShape DeviceNetwork::shape_of(const ImageLayer& layer, const Pass& pass) const {
+    return {plane(layer.in), plane(layer.out), layer.kernel,  layer.stride,
+            layer.padding,   pass.samples,     pass.replicas, network_.parameter_count};
 }
 
 const float* DeviceNetwork::output(std::size_t node) const {
@@ -179,24 +189,25 @@ void DeviceNetwork::dense_back(const ImageLayer& layer, const LayerShape& shape,
                       std::int64_t{each} * inputs);
 }
 
-void DeviceNetwork::forward(std::size_t node, const float* weights, int samples) {
+void DeviceNetwork::forward(std::size_t node, const Pass& pass) {
     const ImageLayer& layer = network_.layers[node];
-    const LayerShape shape = shape_of(layer, samples);
+    const LayerShape shape = shape_of(layer, pass);
     const float* in = output(layer.from);
     float* out = values_[node].data();
     switch (layer.kind) {
         case LayerKind::input: break;
-        case LayerKind::convolution: convolve(layer, shape, weights, in, out); break;
+        case LayerKind::convolution: convolve(layer, shape, pass.weights, in, out); break;
         case LayerKind::normalisation:
-            check(launch_normalise(shape, weights + layer.weight, weights + layer.bias, in, out,
-                                   statistics_[node].data(), channel_sums_.data(), stream_));
+            check(launch_normalise(shape, pass.weights + layer.weight, pass.weights + layer.bias,
+                                   in, out, statistics_[node].data(), channel_sums_.data(),
+                                   stream_));
             break;
         case LayerKind::rectifier:
-            check(launch_rectify(in, out, values_of(layer, samples), stream_));
+            check(launch_rectify(in, out, values_of(layer, pass.samples), stream_));
             break;
         case LayerKind::max_pool: check(launch_max_pool(shape, in, out, stream_)); break;
         case LayerKind::average_pool: check(launch_average_pool(shape, in, out, stream_)); break;
-        case LayerKind::dense: dense(layer, shape, weights, in, out); break;
+        case LayerKind::dense: dense(layer, shape, pass.weights, in, out); break;
         case LayerKind::add:
             check(launch_add(shape, plane(network_.layers[layer.shortcut].out), in,
                              output(layer.shortcut), out, stream_));
@@ -204,22 +215,22 @@ void DeviceNetwork::forward(std::size_t node, const float* weights, int samples)
     }
 }
 
-void DeviceNetwork::backward(std::size_t node, const float* weights, float* gradient, int samples) {
+void DeviceNetwork::backward(std::size_t node, const Pass& pass) {
     const ImageLayer& layer = network_.layers[node];
-    const LayerShape shape = shape_of(layer, samples);
+    const LayerShape shape = shape_of(layer, pass);
     const float* in = output(layer.from);
     const float* own = delta(node);
     float* below = layer.from == 0 ? nullptr : delta(layer.from);
-    const std::size_t values = values_of(layer, samples);
+    const std::size_t values = values_of(layer, pass.samples);
     switch (layer.kind) {
         case LayerKind::input: break;
         case LayerKind::convolution:
-            convolve_back(layer, shape, weights, in, own, gradient, below);
+            convolve_back(layer, shape, pass.weights, in, own, pass.gradient, below);
             break;
         case LayerKind::normalisation:
-            check(launch_normalise_back(shape, weights + layer.weight, in, own,
-                                        statistics_[node].data(), gradient + layer.weight,
-                                        gradient + layer.bias, below, channel_sums_.data(),
+            check(launch_normalise_back(shape, pass.weights + layer.weight, in, own,
+                                        statistics_[node].data(), pass.gradient + layer.weight,
+                                        pass.gradient + layer.bias, below, channel_sums_.data(),
                                         stream_));
             break;
         case LayerKind::rectifier:
@@ -231,7 +242,9 @@ void DeviceNetwork::backward(std::size_t node, const float* weights, float* grad
         case LayerKind::average_pool:
             check(launch_average_pool_back(shape, own, below, stream_));
             break;
-        case LayerKind::dense: dense_back(layer, shape, weights, in, own, gradient, below); break;
+        case LayerKind::dense:
+            dense_back(layer, shape, pass.weights, in, own, pass.gradient, below);
+            break;
         case LayerKind::add:
             check(launch_add_back(shape, plane(network_.layers[layer.shortcut].out), own, below,
                                   delta(layer.shortcut), stream_));
@@ -251,24 +264,45 @@ void DeviceNetwork::sum_gradient(const float* weights, const float* values,
                                  double* result, const Finished& finished) {
     INVARIANT(samples >= 1 && samples <= samples_most_ && samples % replicas_ == 0);
     const auto replicas = static_cast<std::size_t>(replicas_);
-    const auto clear = [&](void* memory, std::size_t bytes) {
-        check(cudaMemsetAsync(memory, 0, bytes, stream_));
-    };
-    input_ = values;
-    clear(gradient, replicas * network_.parameter_count * sizeof(float));
-    clear(result, replicas * 2 * sizeof(double));
-    clear(deltas_.data(), deltas_.size() * sizeof(float));
+    check(
+        cudaMemsetAsync(gradient, 0, replicas * network_.parameter_count * sizeof(float), stream_));
+    check(cudaMemsetAsync(result, 0, replicas * 2 * sizeof(double), stream_));
+    const int each = samples / replicas_;
+    const int together = statistics_most(network_, each);
+    if (together == each) {
+        carry_out({weights, values, labels, samples, replicas_, gradient, result}, finished);
+        return;
+    }
+    const auto features = static_cast<std::size_t>(network_.layers.front().out.size());
+    for (int replica = 0; replica < replicas_; ++replica) {
+        const std::size_t model = static_cast<std::size_t>(replica) * network_.parameter_count;
+        for (int begin = 0; begin < each; begin += together) {
+            const int count = std::min(together, each - begin);
+            const auto first = static_cast<std::size_t>(replica * each + begin);
+            const bool is_last = replica + 1 == replicas_ && begin + count == each;
+            carry_out({weights + model, values + first * features, labels + first, count, 1,
+                       gradient + model, result + 2 * replica},
+                      is_last ? finished : Finished());
+        }
+    }
+}
+
+// Adds to the gradient and the result.
+void DeviceNetwork::carry_out(const Pass& pass, const Finished& finished) {
+    INVARIANT(pass.samples <= pass_most_);
+    input_ = pass.values;
+    check(cudaMemsetAsync(deltas_.data(), 0, deltas_.size() * sizeof(float), stream_));
     const std::size_t nodes = network_.layers.size();
-    for (std::size_t node = 1; node < nodes; ++node) forward(node, weights, samples);
+    for (std::size_t node = 1; node < nodes; ++node) forward(node, pass);
     const auto classes = network_.layers.back().out.channels;
-    check(launch_softmax_loss(values_.back().data(), labels, samples, classes, replicas_,
-                              losses_.data(), result, stream_));
+    check(launch_softmax_loss(values_.back().data(), pass.labels, pass.samples, classes,
+                              pass.replicas, losses_.data(), pass.result, stream_));
     check(cudaMemcpyAsync(
         delta(nodes - 1), values_.back().data(),
-        static_cast<std::size_t>(samples) * static_cast<std::size_t>(classes) * sizeof(float),
+        static_cast<std::size_t>(pass.samples) * static_cast<std::size_t>(classes) * sizeof(float),
         cudaMemcpyDeviceToDevice, stream_));
     for (std::size_t node = nodes; node-- > 1;) {
-        backward(node, weights, gradient, samples);
+        backward(node, pass);
         if (finished && network_.layers[node].tensor_count > 0) finished(node);
     }
 }

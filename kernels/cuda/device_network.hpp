@@ -1,5 +1,7 @@
 // device_network.hpp — an ImageNetwork's gradient on a GPU: cuBLAS for the products, our kernels
-// for the rest. It means Model::gradient of the same kind; sums run in another order.
+// for the rest. It means Model::gradient of the same kind; sums run in another order. A network
+// with normalisation takes image_samples_max samples of a replica at a time, because the CPU does:
+// their statistics are part of what a gradient means.
 //
 // Everything is launched on one stream and nothing waits, so that a gradient can be captured as a
 // graph; what it needs for its largest batch is allocated at once. One object serves one learner,
@@ -43,12 +45,23 @@ public:
     std::string products_by() const { return products_.by(); }
 
 private:
-    LayerShape shape_of(const ImageLayer& layer, int samples) const;
+    // What goes through all layers together.
+    struct Pass {
+        const float* weights;
+        const float* values;
+        const std::uint8_t* labels;
+        int samples;
+        int replicas;
+        float* gradient;
+        double* result;
+    };
+    void carry_out(const Pass& pass, const Finished& finished);
+    LayerShape shape_of(const ImageLayer& layer, const Pass& pass) const;
     std::int64_t replica_stride() const {
         return static_cast<std::int64_t>(network_.parameter_count);
     }
-    void forward(std::size_t node, const float* weights, int samples);
-    void backward(std::size_t node, const float* weights, float* gradient, int samples);
+    void forward(std::size_t node, const Pass& pass);
+    void backward(std::size_t node, const Pass& pass);
     void convolve(const ImageLayer& layer, const LayerShape& shape, const float* weights,
                   const float* in, float* out);
     void convolve_back(const ImageLayer& layer, const LayerShape& shape, const float* weights,
@@ -63,6 +76,7 @@ private:
     const ImageNetwork& network_;
     int samples_most_;
     int replicas_;
+    int pass_most_;  // samples of a pass
     cudaStream_t stream_;
     MatrixProducts products_;
     const float* input_ = nullptr;

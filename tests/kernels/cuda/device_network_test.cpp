@@ -12,6 +12,7 @@
 #include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_network.hpp"
 #include "kernels/learners/learner_engine.hpp"
+#include "kernels/models/image_gradient.hpp"
 #include "studies/batched_learners/batched_devices.hpp"
 #include "studies/batched_learners/cuda/cuda_batched_device.hpp"
 
@@ -270,6 +271,85 @@ TEST_CASE("device network: replicas together have the gradients of each alone", 
             for (std::size_t r = 0; r < replicas; ++r) {
                 CHECK(result.read()[2 * r] == Approx(losses[r]).epsilon(1e-3));
             }
+        }
+    }
+}
+
+namespace {
+
+// The least with a normalisation that is not the first layer.
+ImageNetwork normalising_network() {
+    const ImageShape image{1, 4, 4};
+    const ImageShape planes{2, 4, 4};
+    ImageLayer input;
+    input.out = image;
+    ImageLayer convolution{.kind = LayerKind::convolution, .in = image, .out = planes};
+    convolution.kernel = 3;
+    convolution.padding = 1;
+    convolution.weight_count = 18;
+    convolution.tensor_count = 1;
+    ImageLayer norm{.kind = LayerKind::normalisation, .from = 1, .in = planes, .out = planes};
+    norm.weight = 18;
+    norm.bias = 20;
+    norm.weight_count = norm.bias_count = norm.tensor_count = 2;
+    norm.first_tensor = 1;
+    ImageLayer dense{.kind = LayerKind::dense, .from = 2, .in = planes, .out = {10, 1, 1}};
+    dense.weight = 22;
+    dense.weight_count = 320;
+    dense.bias = 342;
+    dense.bias_count = 10;
+    dense.first_tensor = 3;
+    dense.tensor_count = 2;
+    return {.kind = "normalising",
+            .layers = {input, convolution, norm, dense},
+            .tensors = {{"conv.weight", 0, 18},
+                        {"norm.weight", 18, 2},
+                        {"norm.bias", 20, 2},
+                        {"dense.weight", 22, 320},
+                        {"dense.bias", 342, 10}},
+            .parameter_count = 352};
+}
+
+}  // namespace
+
+TEST_CASE("device network: statistics are of as many samples as on the CPU, whatever the batch",
+          "[gpu]") {
+    if (!device_answers()) return;
+    constexpr int each = image_samples_max + 72;
+    const ImageNetwork network = normalising_network();
+    const DataSet data = images(4 * 4, 2 * each);
+    const std::vector<double> exact = network.initial_weights(1);
+    std::vector<float> weights;
+    for (int r = 0; r < 2; ++r) {
+        for (const double weight : exact) weights.push_back(static_cast<float>(weight));
+    }
+    const std::span<const float> one(weights.data(), network.parameter_count);
+    ImageGradient<float> on_cpu(network);
+    for (const int replicas : {1, 2}) {
+        const Stream stream = make_stream();
+        DeviceNetwork device(network, replicas * each, stream.get(),
+                             MatrixProducts::Use::cublas_if_there, replicas);
+        const Buffer<float> device_weights(weights);
+        const Buffer<float> values(data.values);
+        const Buffer<std::uint8_t> labels(data.labels);
+        const Buffer<float> gradient(weights.size());
+        const Buffer<double> result(4);
+        std::vector<std::size_t> finished;
+        device.sum_gradient(device_weights.data(), values.data(), labels.data(), replicas * each,
+                            gradient.data(), result.data(),
+                            [&](std::size_t node) { finished.push_back(node); });
+        check(cudaStreamSynchronize(stream.get()));
+        CHECK(finished == std::vector<std::size_t>{3, 2, 1});  // once each
+        const std::vector<float> found = gradient.read();
+        for (std::size_t r = 0; r < static_cast<std::size_t>(replicas); ++r) {
+            std::vector<std::uint32_t> order(each);
+            std::iota(order.begin(), order.end(), static_cast<std::uint32_t>(r * each));
+            std::vector<float> expected(one.size(), 0.0F);
+            const double loss = on_cpu.gradient(one, data, order, expected, {}).loss_sum;
+            const auto own = std::span(found).subspan(r * one.size(), one.size());
+            CAPTURE(replicas, r, device.products_by());
+            CHECK(difference_by_tensor(network.tensors, own, expected, {1e-4, 1e-6}) == "");
+            CHECK(result.read()[2 * r] == Approx(loss).epsilon(1e-5));
         }
     }
 }
