@@ -16,7 +16,6 @@
 #include <charconv>
 #include <ctime>
 #include <filesystem>
-#include <future>
 #include <numeric>
 #include <optional>
 #include <ranges>
@@ -25,10 +24,10 @@
 #include "base/line_fit.hpp"
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
+#include "bench/tested_accuracy.hpp"
 #include "kernels/learners/learner_engine.hpp"
 #include "kernels/measured_times.hpp"
 #include "kernels/models/image_network.hpp"
-#include "kernels/sample_order.hpp"
 #include "studies/batched_learners/batched_devices.hpp"
 #include "tests/support/learner_tuning.hpp"
 #ifdef UKEMI_WITH_CUDA
@@ -271,25 +270,11 @@ std::int64_t tested_of(const Options& options, const DataSet& test) {
                                                     : test.count;
 }
 
-// Over the first `count` samples, on all cores; the same number whatever their number.
+// Over the first `count` samples, on all cores.
 double accuracy_of(const Rig& rig, const DataSet& test, std::int64_t count,
                    std::span<const float> weights) {
-    std::vector<std::uint32_t> samples(static_cast<std::size_t>(count));
-    std::iota(samples.begin(), samples.end(), 0U);
-    const int parts = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    std::vector<std::future<double>> found;
-    for (int part = 0; part < parts; ++part) {
-        const Share share = share_of(count, part, parts);
-        found.push_back(std::async(std::launch::async, [&, share] {
-            const auto own = std::span(samples).subspan(static_cast<std::size_t>(share.begin),
-                                                        static_cast<std::size_t>(share.count));
-            const auto workspace = rig.model->make_workspace();
-            return rig.model->evaluate(weights, test, own, *workspace).correct;
-        }));
-    }
-    double correct = 0;
-    for (std::future<double>& one : found) correct += one.get();
-    return correct / static_cast<double>(count);
+    return bench::tested_accuracy(*rig.model, test, static_cast<std::size_t>(count), weights,
+                                  std::max(1U, std::thread::hardware_concurrency()));
 }
 
 void accuracies(const Options& options, const DataSet& training, const DataSet& test) {

@@ -7,6 +7,7 @@
 
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
+#include "bench/tested_accuracy.hpp"
 #include "kernels/models/image_gradient.hpp"
 
 using namespace ukemi;
@@ -176,5 +177,20 @@ TEST_CASE("image models: a few steps lower the loss", "[image_model]") {
             }
         }
         CHECK(model->evaluate(weights, data, samples, *workspace).loss_sum < 0.95 * before);
+    }
+}
+
+TEST_CASE("image models: the accuracy that benchmarks print is one on any number of cores",
+          "[image_model]") {
+    const std::size_t count = 2 * image_samples_max + 60;
+    const DataSet data = images_of(static_cast<std::int64_t>(count), 4 * 4, 4);
+    const auto model = make_model({.kind = "resnet20", .hidden = {}}, data);
+    const std::vector<float> weights = model->initial_weights(1);
+    const double whole =
+        model->evaluate(weights, data, first_images(count), *model->make_workspace()).correct;
+    for (const std::size_t threads : {1U, 2U, 5U, 16U}) {
+        CAPTURE(threads);
+        CHECK(bench::tested_accuracy(*model, data, count, weights, threads) ==
+              whole / static_cast<double>(count));
     }
 }
