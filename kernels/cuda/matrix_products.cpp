@@ -77,30 +77,46 @@ std::string MatrixProducts::by() const {
     return library_ ? "cuBLAS " + std::to_string(library_->version) : "own kernel";
 }
 
+namespace {
+
+// How cuBLAS takes a matrix of ours. Its matrices lie by columns: C = A B is asked for as
+// Cᵀ = Bᵀ Aᵀ. One by rows is then what it wants; one by columns is to be transposed.
+struct Laid {
+    cublasOperation_t operation;
+    int leading;  // from one line of numbers that lie together to the next
+};
+Laid laid(const MatrixView& view, int rows, int columns) {
+    INVARIANT(view.row == 1 || view.column == 1);
+    const bool by_rows = view.column == 1;
+    const int line = by_rows ? columns : rows;
+    const int lines = by_rows ? rows : columns;
+    const auto stride = static_cast<int>(by_rows ? view.row : view.column);
+    // Nothing comes after a single line, so its stride may be anything; cuBLAS wants its length.
+    const int leading = lines == 1 ? line : stride;
+    INVARIANT(leading >= line);
+    return {by_rows ? CUBLAS_OP_N : CUBLAS_OP_T, leading};
+}
+
+}  // namespace
+
 void MatrixProducts::product(const ProductSize& size, const MatrixView& a, const MatrixView& b,
                              float* c, std::int64_t c_batch, bool add, std::int64_t c_group) {
     INVARIANT(size.groups >= 1 && size.batches % size.groups == 0);
+    // Looked at whoever multiplies: what cuBLAS refuses shows where there is none.
+    const Laid of_a = laid(a, size.rows, size.inner);
+    const Laid of_b = laid(b, size.inner, size.columns);
     if (!library_) {
         check(launch_product(size, a, b, c, c_batch, add, stream_, c_group));
         return;
     }
-    INVARIANT((a.row == 1 || a.column == 1) && (b.row == 1 || b.column == 1));
-    // Its matrices lie by columns: C = A B is asked for as Cᵀ = Bᵀ Aᵀ. A matrix by rows is then
-    // what it wants; one by columns is to be transposed.
-    const auto operation = [](const MatrixView& view) {
-        return view.column == 1 ? CUBLAS_OP_N : CUBLAS_OP_T;
-    };
-    const auto leading = [](const MatrixView& view) {
-        return static_cast<int>(view.column == 1 ? view.row : view.column);
-    };
     const float one = 1;
     const float before = add ? 1 : 0;
     Library& by = *library_;
     if (size.groups == 1 || size.groups == size.batches) {  // one stride leads through all
         const bool grouped = size.groups > 1;
-        Library::require(by.gemm(by.handle, operation(b), operation(a), size.columns, size.rows,
-                                 size.inner, &one, b.at, leading(b), grouped ? b.group : b.batch,
-                                 a.at, leading(a), grouped ? a.group : a.batch, &before, c,
+        Library::require(by.gemm(by.handle, of_b.operation, of_a.operation, size.columns, size.rows,
+                                 size.inner, &one, b.at, of_b.leading, grouped ? b.group : b.batch,
+                                 a.at, of_a.leading, grouped ? a.group : a.batch, &before, c,
                                  size.columns, grouped ? c_group : c_batch, size.batches));
         return;
     }
@@ -108,9 +124,9 @@ void MatrixProducts::product(const ProductSize& size, const MatrixView& a, const
     INVARIANT(count <= by.ways_out.size());
     const ProductPointers ways{by.ways_in.data(), by.ways_in.data() + count, by.ways_out.data()};
     check(launch_product_pointers(size, a, b, c, c_batch, c_group, ways, stream_));
-    Library::require(by.gemm_of_each(by.handle, operation(b), operation(a), size.columns, size.rows,
-                                     size.inner, &one, ways.b, leading(b), ways.a, leading(a),
-                                     &before, ways.c, size.columns, size.batches));
+    Library::require(by.gemm_of_each(by.handle, of_b.operation, of_a.operation, size.columns,
+                                     size.rows, size.inner, &one, ways.b, of_b.leading, ways.a,
+                                     of_a.leading, &before, ways.c, size.columns, size.batches));
 }
 
 }  // namespace ukemi::kernels::cuda

@@ -149,7 +149,9 @@ TEST_CASE("device products: every shape, way and batch, by cuBLAS and by our ker
         MatrixProducts products(stream.get(), use);
         for (const ProductSize size :
              {ProductSize{1, 1, 1, 1}, ProductSize{64, 64, 16, 1}, ProductSize{65, 63, 17, 3},
-              ProductSize{10, 200, 500, 1}, ProductSize{500, 7, 129, 2}}) {
+              ProductSize{10, 200, 500, 1}, ProductSize{500, 7, 129, 2},
+              // A single row or column: both strides are 1, whichever way it lies.
+              ProductSize{5, 3, 1, 2}, ProductSize{1, 4, 3, 2}, ProductSize{4, 1, 3, 2}}) {
             const auto count = [&](int rows, int columns) {
                 return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
             };
