@@ -38,7 +38,7 @@ public:
     // Instead, where this is `parent` (connected, and of the same calls) but for these of its
     // ranks: between its operations. It stays as it is and outlives this call, as those ranks do.
     Outcome connect_within(const NcclCommunicator& parent, std::span<const int> excluded);
-    bool is_ready() const;       // connected, and nothing has failed since
+    bool is_ready() const;       // connected, nothing has failed since, and nothing is under way
     void report_lost(int rank);  // from any thread
     std::string why() const;     // after a failure: what NCCL said
 

@@ -36,8 +36,12 @@ public:
     NcclGroup& operator=(const NcclGroup&) = delete;
 
     Phase phase() const { return phase_; }
-    // Nothing has ended it, nor is about to.
-    bool is_whole() const { return phase_ == Phase::ready && !aborted_ && lost_ < 0; }
+    // Nothing has ended it, nor is about to, and no group is being made within it: one that hangs
+    // takes this one with it.
+    bool is_whole() const {
+        return phase_ == Phase::ready && !aborted_ && lost_ < 0 &&
+               calls_.state(handle_) == NcclState::done;
+    }
     Membership membership() const { return members_; }
     int suspect() const { return suspect_; }  // as Communicator::suspect
     const std::string& why() const { return why_; }

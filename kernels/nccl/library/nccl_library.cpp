@@ -65,6 +65,9 @@ struct NcclCalls::Communicator {
     ncclResult_t last = ncclSuccess;
     bool finishing = false;
     bool ended = false;  // NCCL has freed it
+    // Shrinks that are not known to be over: until then a thread of NCCL's may write a child's
+    // `raw`, also where nobody wants the child any more. An abort of the parent waits for it.
+    std::vector<Handle> children;
     ~Communicator() {
         // After an orderly end there is only memory of this process left to free; before one,
         // destroying could wait for ranks that are gone.
@@ -72,6 +75,7 @@ struct NcclCalls::Communicator {
             static_cast<void>(finishing ? library().destroy(raw) : library().abort(raw));
         }
     }
+    ncclComm_t seen() { return std::atomic_ref(raw).load(std::memory_order_acquire); }
 };
 
 namespace {
@@ -123,6 +127,7 @@ public:
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
         auto made = std::make_shared<Communicator>();
+        parent->children.push_back(made);
         made->last = library().shrink(parent->raw, ranks.data(), static_cast<int>(ranks.size()),
                                       &made->raw, &config, NCCL_SHRINK_DEFAULT);
         return made;
@@ -132,12 +137,13 @@ public:
         if (of->ended) return NcclState::failed;
         if (of->last != ncclSuccess && of->last != ncclInProgress) return NcclState::failed;
         // A shrink's child is put there by a thread of NCCL's, at its end.
-        ncclComm_t raw = std::atomic_ref(of->raw).load(std::memory_order_acquire);
+        ncclComm_t raw = of->seen();
         if (raw == nullptr) return NcclState::in_progress;
         ncclResult_t now = ncclSuccess;
         const ncclResult_t asked = library().get_async_error(raw, &now);
         of->last = asked == ncclSuccess ? now : asked;
         if (of->last == ncclInProgress) return NcclState::in_progress;
+        if (of->last == ncclSuccess) of->children.clear();
         return of->last == ncclSuccess ? NcclState::done : NcclState::failed;
     }
 
@@ -183,14 +189,16 @@ public:
     }
 
     void finish(const Handle& of) override {
-        if (of->ended || of->raw == nullptr) return;
+        ncclComm_t raw = of->seen();
+        if (of->ended || raw == nullptr) return;
         of->finishing = true;
-        of->last = library().finalize(of->raw);
+        of->last = library().finalize(raw);
     }
     void abort(const Handle& of) override {
-        if (of->ended || of->raw == nullptr) return;
+        ncclComm_t raw = of->seen();
+        if (of->ended || raw == nullptr) return;  // a child that has not come is its parent's
         of->ended = true;
-        static_cast<void>(library().abort(of->raw));
+        static_cast<void>(library().abort(raw));
     }
 
     bool reaches(const void* memory) override {

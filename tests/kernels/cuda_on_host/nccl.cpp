@@ -4,7 +4,8 @@
 // All bytes go through the process that made the communicator's id: each rank sends what it has,
 // and gets what all have. It is as unhelpful as NCCL may be: nothing waits for a call, an operation
 // that lacks a rank hangs on its stream until it is aborted, two ranks on one device are refused,
-// and a rank that is gone is an error that names nobody.
+// a rank that is gone is an error that names nobody, and a shrink puts its child there late, from a
+// thread of its own, while the parent takes no other call.
 #include <arpa/inet.h>
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -170,7 +172,8 @@ struct Connection {
         address.sin_port = htons(port);
         const auto* raw = reinterpret_cast<const sockaddr*>(&address);
         Answer answer;
-        const bool there = ::connect(socket, raw, sizeof address) == 0 &&
+        // Ended meanwhile: nothing would end the wait for an answer any more.
+        const bool there = ::connect(socket, raw, sizeof address) == 0 && state == ncclInProgress &&
                            send_all(socket, &greeting, sizeof greeting) &&
                            receive_all(socket, &answer, sizeof answer);
         children = answer.children;
@@ -196,12 +199,14 @@ struct Connection {
 
 struct ncclComm {
     std::shared_ptr<Connection> to = std::make_shared<Connection>();
+    std::atomic<bool> shrinks{false};
+    std::shared_ptr<Connection> child;  // of the last shrink
+    std::thread shrinking;
 };
 
 namespace {
 
-ncclComm_t begin(std::uint16_t port, int rank, int size) {
-    auto* comm = new ncclComm;
+Greeting greeting_of(ncclComm_t comm, int rank, int size) {
     comm->to->rank = rank;
     comm->to->size = size;
     comm->to->socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -213,12 +218,12 @@ ncclComm_t begin(std::uint16_t port, int rank, int size) {
     cudaGetDevice(&device);
     cudaGetDeviceProperties(&properties, device);
     std::memcpy(greeting.device, &properties.uuid, sizeof greeting.device);
-    std::thread([to = comm->to, port, greeting] { to->connect(port, greeting); }).detach();
-    return comm;
+    return greeting;
 }
 
 // Behind what is on the stream; it may wait there for as long as a peer lets it.
 ncclResult_t launch(ncclComm_t comm, cudaStream_t stream, std::function<void(Connection&)> run) {
+    if (comm->shrinks) return ncclInvalidUsage;
     if (comm->to->state != ncclSuccess) return comm->to->state;
     auto* kept = new std::function<void()>([to = comm->to, run = std::move(run)] { run(*to); });
     const auto call = [](void* given) {
@@ -252,27 +257,46 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int size, ncclUniqueId id,
     if (config->blocking != 0) return ncclInvalidUsage;
     std::uint16_t port = 0;
     std::memcpy(&port, id.internal, sizeof port);
-    *made = begin(port, rank, size);
+    *made = new ncclComm;
+    const Greeting greeting = greeting_of(*made, rank, size);
+    std::thread([to = (*made)->to, port, greeting] { to->connect(port, greeting); }).detach();
     return ncclInProgress;
 }
 ncclResult_t ncclCommShrink(ncclComm_t parent, int* excluded, int count, ncclComm_t* made,
                             ncclConfig_t* config, int flags) {
     const Connection& from = *parent->to;
-    if (config->blocking != 0 || flags != NCCL_SHRINK_DEFAULT || from.state != ncclSuccess) {
+    if (config->blocking != 0 || flags != NCCL_SHRINK_DEFAULT || from.state != ncclSuccess ||
+        parent->shrinks) {
         return ncclInvalidUsage;
     }
     const auto before =
         std::count_if(excluded, excluded + count, [&](int gone) { return gone < from.rank; });
-    *made = begin(from.children, from.rank - static_cast<int>(before), from.size - count);
+    auto* child = new ncclComm;
+    const Greeting greeting =
+        greeting_of(child, from.rank - static_cast<int>(before), from.size - count);
+    if (parent->shrinking.joinable()) parent->shrinking.join();
+    parent->child = child->to;
+    parent->shrinks = true;
+    parent->shrinking = std::thread([parent, child, made, greeting, port = from.children.load()] {
+        child->to->connect(port, greeting);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        std::atomic_ref(*made).store(child, std::memory_order_release);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        parent->shrinks = false;
+    });
     return ncclInProgress;
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* result) {
-    *result = comm->to->state;
+    *result = comm->shrinks ? ncclInProgress : comm->to->state.load();
     return ncclSuccess;
 }
-ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+    return comm->shrinks ? ncclInvalidUsage : ncclSuccess;
+}
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     comm->to->end();
+    if (comm->shrinks) comm->child->end();
+    if (comm->shrinking.joinable()) comm->shrinking.join();
     delete comm;
     return ncclSuccess;
 }

@@ -219,6 +219,21 @@ TEST_CASE("nccl: a shrink that fails on the parent says the parent's reason", "[
     CHECK(calls.aborts == 1);  // of the child
 }
 
+TEST_CASE("nccl: a group within which a shrink hangs is not whole", "[nccl]") {
+    FakeBoard board;
+    FakeNccl calls(board);
+    FakeNccl other_calls(board);
+    const NcclId id = calls.new_id();
+    other_calls.init(id, 1, 2);
+    NcclCommunicator parent(calls, {{1, 0, 2}, 1s, 1s, {}});
+    REQUIRE(parent.connect(id) == Outcome::ok);
+    CHECK(parent.is_ready());
+    calls.shrink_lasts = 1'000'000;
+    NcclCommunicator peers(calls, {{2, 0, 1}, 1s, 20ms, {}});
+    CHECK(peers.connect_within(parent, std::vector{1}) == Outcome::timed_out);
+    CHECK_FALSE(parent.is_ready());
+}
+
 TEST_CASE("nccl order: the list decides, whichever thread comes first", "[nccl]") {
     NcclOrder order({"a", "b", "c"});
     std::string went;
