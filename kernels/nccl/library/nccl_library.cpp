@@ -154,6 +154,7 @@ public:
 
     NcclState all_reduce(const Handle& on, Reduction reduction,
                          std::span<std::byte> elements) override {
+        use_device();
         const ncclRedOp_t operation = reduction == Reduction::maximum_single ? ncclMax : ncclSum;
         return launched(
             on, library().all_reduce(elements.data(), elements.data(),
@@ -162,15 +163,18 @@ public:
     }
     NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,
                          std::byte* all) override {
+        use_device();
         return launched(on,
                         library().all_gather(own, all, bytes, ncclUint8, on->raw, stream_.get()));
     }
     NcclState broadcast(const Handle& on, std::span<std::byte> bytes, int root) override {
+        use_device();
         return launched(on, library().broadcast(bytes.data(), bytes.data(), bytes.size(), ncclUint8,
                                                 root, on->raw, stream_.get()));
     }
     NcclState exchange(const Handle& on, int peer, std::span<const std::byte> out,
                        std::byte* in) override {
+        use_device();
         // Both ways in one group: alone, each would wait for the other.
         ncclResult_t result = library().group_start();
         const auto add = [&](ncclResult_t next) {
@@ -183,6 +187,7 @@ public:
     }
 
     NcclState stream() override {
+        use_device();
         const cudaError_t code = cudaStreamQuery(stream_.get());
         if (code == cudaErrorNotReady) return NcclState::in_progress;
         return code == cudaSuccess ? NcclState::done : NcclState::failed;
@@ -202,6 +207,7 @@ public:
     }
 
     bool reaches(const void* memory) override {
+        use_device();
         cudaPointerAttributes about{};
         if (cudaPointerGetAttributes(&about, memory) != cudaSuccess) {
             static_cast<void>(cudaGetLastError());  // an old driver complains about host memory
@@ -222,6 +228,7 @@ public:
         return cuda::pinned_memory(bytes);
     }
     NcclState copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+        use_device();
         const cudaError_t code = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get());
         return code == cudaSuccess ? NcclState::in_progress : NcclState::failed;
     }
@@ -236,7 +243,11 @@ private:
         cuda::check(cudaSetDevice(device));
         return cuda::make_stream();
     }
-    void set_device() const { cuda::check(cudaSetDevice(device_)); }  // of this thread
+    // CUDA's current device is a thread's own, callers may be any thread, and a call makes a
+    // context on that device whatever it is about: a second one on the first GPU takes its memory.
+    void set_device() const { cuda::check(cudaSetDevice(device_)); }
+    // The same where nothing may be thrown: what fails shows in the call that follows.
+    void use_device() const { static_cast<void>(cudaSetDevice(device_)); }
 
     static NcclState launched(const Handle& on, ncclResult_t result) {
         on->last = result;

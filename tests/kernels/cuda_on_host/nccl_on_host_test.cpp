@@ -3,6 +3,8 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <cstring>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -11,6 +13,10 @@
 
 using namespace ukemi;
 using namespace ukemi::kernels;
+
+namespace ukemi::on_host {
+std::int64_t calls_on(int device);  // runtime.cpp: by threads whose device it was
+}
 
 namespace {
 
@@ -51,6 +57,44 @@ public:
 };
 
 }  // namespace
+
+TEST_CASE("nccl on the host: calls of any thread make no context on another device",
+          "[cuda_on_host][nccl]") {
+    ::setenv("UKEMI_ON_HOST_DEVICES", "2", 1);
+    const auto calls = make_nccl(1);
+    NcclCalls::Handle alone = calls->init(calls->new_id(), 0, 1);
+    while (calls->state(alone) == NcclState::in_progress) calls->pause();
+    std::vector<std::int64_t> made;
+    std::thread([&] {  // whose device is 0
+        const auto note = [&](auto call) {
+            static_cast<void>(cudaSetDevice(0));
+            const std::int64_t before = on_host::calls_on(0);
+            call();
+            made.push_back(on_host::calls_on(0) - before);
+        };
+        constexpr std::size_t bytes = 4;
+        std::shared_ptr<std::byte> memory;
+        std::shared_ptr<std::byte> pinned;
+        note([&] { memory = calls->staging(bytes); });
+        note([&] { pinned = calls->pinned(bytes); });
+        std::memset(pinned.get(), 0, bytes);
+        const std::span values(memory.get(), bytes);
+        note([&] { CHECK(calls->reaches(memory.get())); });
+        note([&] { calls->copy(memory.get(), pinned.get(), bytes); });
+        note([&] { calls->all_reduce(alone, Reduction::sum_single, values); });
+        note([&] { calls->all_gather(alone, memory.get(), bytes, memory.get()); });
+        note([&] { calls->broadcast(alone, values, 0); });
+        note([&] {
+            while (calls->stream() == NcclState::in_progress) calls->pause();
+        });
+        note([&] { calls->exchange(alone, 0, values, memory.get()); });
+    })
+        .join();
+    CHECK(made == std::vector<std::int64_t>(9, 0));
+    alone.reset();
+    static_cast<void>(cudaSetDevice(0));
+    ::unsetenv("UKEMI_ON_HOST_DEVICES");
+}
 
 TEST_CASE("nccl on the host: a child that nobody waits for any more is kept until NCCL is done",
           "[cuda_on_host][nccl]") {

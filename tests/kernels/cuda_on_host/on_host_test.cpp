@@ -4,6 +4,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -195,6 +196,31 @@ TEST_CASE("device on the host: a callback may call nothing, a capture records no
     cudaGraph_t graph = nullptr;
     check(cudaStreamEndCapture(stream.get(), &graph));
     check(cudaGraphDestroy(graph));
+}
+
+TEST_CASE("device on the host: streams, events and memory belong to the device of their thread",
+          "[cuda_on_host]") {
+    ::setenv("UKEMI_ON_HOST_DEVICES", "2", 1);
+    {
+        const Stream on_first = make_stream();
+        const Event of_first = make_event();
+        check(cudaSetDevice(1));
+        const Stream on_second = make_stream();
+        const Buffer<int> memory(1);
+        cudaPointerAttributes about{};
+        check(cudaPointerGetAttributes(&about, memory.data()));
+        CHECK(about.device == 1);
+        CHECK(forgotten(cudaEventRecord(of_first.get(), on_second.get())) ==
+              cudaErrorInvalidResourceHandle);
+        CHECK(cudaStreamWaitEvent(on_second.get(), of_first.get(), 0) == cudaSuccess);
+        on_host::launch_of(leans_on_block_before, 1, 1, 0, on_first.get())(memory.data());
+        CHECK(cudaGetLastError() == cudaErrorInvalidResourceHandle);
+        on_host::launch_of(leans_on_block_before, 1, 1, 0, on_second.get())(memory.data());
+        CHECK(cudaGetLastError() == cudaSuccess);
+        check(cudaStreamSynchronize(on_second.get()));
+    }
+    check(cudaSetDevice(0));
+    ::unsetenv("UKEMI_ON_HOST_DEVICES");
 }
 
 TEST_CASE("device on the host: a stream's end waits for nothing, and its work is done",

@@ -5,10 +5,13 @@
 // in any order that events allow; new memory is full of what is no number; copies from pinned
 // memory read it when they run. What a device forbids is an error here too: copies over the end of
 // an allocation, allocating or waiting while this thread captures a graph, a kernel on the default
-// stream, a call out of a callback. Times mean nothing.
+// stream or on one of another device than the thread's, a call out of a callback. Times mean
+// nothing.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -65,11 +68,13 @@ struct CUgraphExec_st {
 };
 struct CUevent_st {
     Shared state = std::make_shared<EventState>();
+    int device = current_device;
 };
 struct CUstream_st {
     std::deque<Operation> operations;
     bool busy = false;
     bool destroyed = false;
+    int device = current_device;
     std::uint64_t place = 0;
     std::unique_ptr<CUgraph_st> captured;
 };
@@ -136,7 +141,7 @@ public:
         auto* memory = static_cast<unsigned char*>(std::malloc(bytes));
         std::memset(memory, 0xFF, bytes);  // as float or double no number
         const std::lock_guard lock(mutex_);
-        (on_device ? device_ : pinned_)[memory] = bytes;
+        (on_device ? device_ : pinned_)[memory] = {bytes, current_device};
         return memory;
     }
     bool release(void* memory, bool on_device) {
@@ -151,20 +156,30 @@ public:
     // Of the two, whichever has it: bytes from there to its end.
     std::size_t left_on_device(const void* memory) { return left(device_, memory); }
     std::size_t left_pinned(const void* memory) { return left(pinned_, memory); }
+    int device_of(const void* memory) { return found_in(device_, memory).device; }
 
 private:
-    using Allocations = std::map<unsigned char*, std::size_t>;
+    struct Allocation {
+        std::size_t bytes = 0;
+        int device = 0;
+    };
+    using Allocations = std::map<unsigned char*, Allocation>;
 
     Device() : worker_([this] { work(); }) {}
 
-    std::size_t left(const Allocations& among, const void* memory) {
+    // What is left of it from there on; nothing where there is none.
+    Allocation found_in(const Allocations& among, const void* memory) {
         const std::lock_guard lock(mutex_);
         auto* at = static_cast<unsigned char*>(const_cast<void*>(memory));
         auto found = among.upper_bound(at);
-        if (found == among.begin()) return 0;
+        if (found == among.begin()) return {};
         --found;
         const auto offset = static_cast<std::size_t>(at - found->first);
-        return offset < found->second ? found->second - offset : 0;
+        const Allocation& whole = found->second;
+        return {offset < whole.bytes ? whole.bytes - offset : 0, whole.device};
+    }
+    std::size_t left(const Allocations& among, const void* memory) {
+        return found_in(among, memory).bytes;
     }
 
     void forget(cudaStream_t stream) {
@@ -230,10 +245,11 @@ private:
 
 Device& device() { return Device::only(); }
 
+constexpr std::size_t devices_most = 16;
 // Several devices are one in all but their names; so a process may have one of its own.
 int devices() {
     const char* count = std::getenv("UKEMI_ON_HOST_DEVICES");
-    return count == nullptr ? 1 : std::max(std::atoi(count), 1);
+    return count == nullptr ? 1 : std::clamp(std::atoi(count), 1, static_cast<int>(devices_most));
 }
 
 cudaMemcpyKind kind_of(const void* to, const void* from) {
@@ -243,8 +259,12 @@ cudaMemcpyKind kind_of(const void* to, const void* from) {
     return out_of ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
-// What a call may not be made in; success: it may.
+std::array<std::atomic<std::int64_t>, devices_most> calls_of_device;
+
+// What a call may not be made in; success: it may, and the thread's device has a context from now
+// on, whatever device the call is about.
 cudaError_t refused(bool waits_or_allocates) {
+    ++calls_of_device.at(static_cast<std::size_t>(current_device));
     if (in_callback) return cudaErrorNotPermitted;
     if (waits_or_allocates && captures > 0) return cudaErrorStreamCaptureUnsupported;
     return cudaSuccess;
@@ -273,8 +293,13 @@ void put_kernel(dim3 grid, dim3 threads, cudaStream_t stream, std::function<void
         threads.x * threads.y * threads.z > 1024) {
         return static_cast<void>(wrong(cudaErrorInvalidConfiguration));
     }
+    if (stream != nullptr && stream->device != current_device) {
+        return static_cast<void>(wrong(cudaErrorInvalidResourceHandle));
+    }
     static_cast<void>(device().put(stream, {.run = [=] { run_grid(grid, threads, thread); }}));
 }
+
+std::int64_t calls_on(int device) { return calls_of_device.at(static_cast<std::size_t>(device)); }
 
 }  // namespace ukemi::on_host
 
@@ -299,7 +324,7 @@ cudaError_t cudaGetDevice(int* number) {
     return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int number) {
-    if (refused(false) != cudaSuccess) return wrong(refused(false));
+    if (in_callback) return wrong(cudaErrorNotPermitted);
     if (number < 0 || number >= devices()) return wrong(cudaErrorInvalidDevice);
     current_device = number;
     return cudaSuccess;
@@ -350,11 +375,13 @@ cudaError_t cudaFreeHost(void* memory) {
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* about, const void* memory) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     *about = {};
     const bool on_device = device().left_on_device(memory) > 0;
     about->type = on_device                          ? cudaMemoryTypeDevice
                   : device().left_pinned(memory) > 0 ? cudaMemoryTypeHost
                                                      : cudaMemoryTypeUnregistered;
+    if (on_device) about->device = device().device_of(memory);
     return cudaSuccess;
 }
 
@@ -440,7 +467,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (refused(false) != cudaSuccess) return wrong(refused(false));
-    if (stream == nullptr) return wrong(cudaErrorInvalidResourceHandle);
+    if (stream == nullptr || stream->device != event->device) {
+        return wrong(cudaErrorInvalidResourceHandle);
+    }
     {
         const std::lock_guard lock(device().mutex());
         if (stream->captured) return wrong(cudaErrorStreamCaptureIsolation);
