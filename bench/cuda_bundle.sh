@@ -12,8 +12,23 @@
 # UKEMI_BUNDLE_TRAIN (60) seconds a way. UKEMI_BUNDLE_REPEAT (1) is how often each calibration
 # measures everything anew: one takes about 40 s, and three say whether two agree. All output is in out/; a short table comes last, with a
 # line for everything that was left out. Exit 1 if anything did not match; else 2 if something ran
-# out of time or had none left; else 77 if no GPU answers.
+# out of time or had none left, or no step was made; else 77 if no GPU answers.
 cd "$(dirname "$0")" || exit 1
+# All steps, in the order in which their output is shown.
+steps='tests kernels-small kernels-large learners-lenet5 learners-resnet20 nccl-resize live train-cpu
+    train-cuda profile calibrate calibrate-again predict train-taken replay-log accuracy-resnet20
+    trained-resnet20 memcheck racecheck memcheck-models racecheck-models'
+for name in ${UKEMI_BUNDLE_ONLY:-}; do
+    # Word splitting is wanted: one space between two names.
+    # shellcheck disable=SC2086,SC2116
+    case " $(echo $steps) " in
+        *" $name "*) ;;
+        *)
+            # shellcheck disable=SC2086,SC2116
+            echo "UKEMI_BUNDLE_ONLY: there is no step '$name'; there are $(echo $steps)"
+            exit 2 ;;
+    esac
+done
 rm -rf out
 mkdir out
 
@@ -70,6 +85,22 @@ note() {
     table="$table$(printf '%-24s %-52s %5s' "$1" "$2" "$3")
 "
 }
+# asked NAME…: whether one of these steps is to be made
+asked() {
+    [ -n "${UKEMI_BUNDLE_ONLY:-}" ] || return 0
+    for one in "$@"; do
+        case " $UKEMI_BUNDLE_ONLY " in *" $one "*) return 0 ;; esac
+    done
+    return 1
+}
+# leave_out LABEL WORD NAME…: a line of the table if one of these steps was asked for
+leave_out() {
+    label=$1
+    why=$2
+    shift 2
+    if asked "$@"; then note "$label" "$why" ''; fi
+}
+ran=0  # steps that have been made
 # step NAME SECONDS PROGRAM ARGUMENTS…: its output goes to out/NAME.txt; `outcome` says how it went
 step() {
     outcome=no_time
@@ -79,11 +110,9 @@ step() {
     begun=$(date +%s)
     left=$((begun_all + seconds_all - begun))
     [ "$limit" -le "$left" ] || limit=$left
-    if [ -n "${UKEMI_BUNDLE_ONLY:-}" ]; then
-        case " $UKEMI_BUNDLE_ONLY " in
-            *" $name "*) ;;
-            *) outcome=not_asked; return ;;
-        esac
+    if ! asked "$name"; then
+        outcome=not_asked
+        return
     fi
     if [ "$limit" -lt 5 ]; then
         note "$name" 'left out: no time left'
@@ -97,6 +126,7 @@ step() {
     fi
     run "$limit" "$@" >"out/$name.txt" 2>&1
     code=$?
+    ran=$((ran + 1))
     case $code in
         0) word=passed; outcome=passed ;;
         124 | 137) word='out of time'; unfinished=yes ;;
@@ -109,11 +139,11 @@ step() {
 sanitized() {
     name=$1
     if [ -n "$no_gpu" ]; then
-        note "$name" 'skipped: no GPU answers'
+        leave_out "$name" 'skipped: no GPU answers' "$name"
     elif [ -z "$sanitizer" ]; then
-        note "$name" 'left out: this machine has no compute-sanitizer'
+        leave_out "$name" 'left out: this machine has no compute-sanitizer' "$name"
     elif [ $start = loader ]; then
-        note "$name" "left out: this machine's C library is too old"
+        leave_out "$name" "left out: this machine's C library is too old" "$name"
     else
         limit=$2
         tool=$3
@@ -128,6 +158,7 @@ sanitized() {
 "
             note "$name" 'left out: compute-sanitizer is refused here'
             failed=$before
+            ran=$((ran - 1))
         fi
     fi
 }
@@ -176,21 +207,21 @@ step learners-lenet5 60 bench_learners --model lenet5 --seconds 0.7 --learners 1
 step learners-resnet20 60 bench_learners --model resnet20 --seconds 0.7 --learners 12 \
     --out out/resnet20 --parts sweep,predictions $data
 if [ ! -e bench_nccl_resize ]; then
-    note nccl-resize "left out: built without NCCL" ''
+    leave_out nccl-resize "left out: built without NCCL" nccl-resize
 elif [ $start = direct ]; then
     step nccl-resize 70 bench_nccl_resize 3
 else  # each rank is a process of its own, which a second loader would not start alike
-    note nccl-resize "left out: this machine's C library is too old" ''
+    leave_out nccl-resize "left out: this machine's C library is too old" nccl-resize
 fi
 # Groups of worker processes on one GPU, over Gloo: they grow, shrink, lose members, resume.
 if [ ! -e test_live_cuda ]; then
-    note live "left out: not in this bundle" ''
+    leave_out live "left out: not in this bundle" live
 elif [ $start = direct ]; then
     export UKEMI_LIVE_WORKER="$PWD/live_worker_cuda"
     step live 60 test_live_cuda \
         'crew: learners*,crew: a worker killed*,crew: a checkpoint of*,crew: an interrupted*'
 else
-    note live "left out: this machine's C library is too old" ''
+    leave_out live "left out: this machine's C library is too old" live
 fi
 # losses_alike: the last losses of both runs, within 1 %
 losses_alike() {
@@ -240,8 +271,8 @@ if [ $start = direct ]; then
                 --compare out/box.json
             step predict 60 ukemi predict "$@" --workers 2 --costs out/box.json --out out/predict \
                 --most 6 --repeat 3 --seconds 1
-        elif [ "$outcome" != not_asked ]; then
-            note 'calibrate-again, predict' 'skipped: no calibration' ''
+        else
+            leave_out 'calibrate-again, predict' 'skipped: no calibration' calibrate-again predict
         fi
         step train-taken 60 ukemi train "$@" --workers 4 --set /cluster/count_max=4 \
             --set /job/samples=2000000 --set /market/after_last_row=repeat \
@@ -250,10 +281,12 @@ if [ $start = direct ]; then
             step replay-log 20 ukemi replay-log out/train-taken/runs/*/decisions.jsonl
         fi
     else
-        note 'calibrate, train-taken' 'left out: this bundle has no images' ''
+        leave_out 'calibrate, train-taken' 'left out: this bundle has no images' \
+            calibrate calibrate-again predict train-taken replay-log
     fi
 else  # workers are started as the program itself, which here is the loader
-    note 'train, calibrate' "left out: this machine's C library is too old" ''
+    leave_out 'train, calibrate' "left out: this machine's C library is too old" train-cpu train-cuda \
+        profile calibrate calibrate-again predict train-taken replay-log
 fi
 # The CPU tests what the GPU has learned: apart, so that it costs no other measurement.
 # shellcheck disable=SC2086
@@ -266,7 +299,7 @@ if [ -n "$images" ]; then
         --images "$images/train-images-idx3-ubyte" --labels "$images/train-labels-idx1-ubyte" \
         --test-images "$images/t10k-images-idx3-ubyte" --test-labels "$images/t10k-labels-idx1-ubyte"
 else
-    note trained-resnet20 'left out: UKEMI_BUNDLE_IMAGES names no folder'
+    leave_out trained-resnet20 'left out: UKEMI_BUNDLE_IMAGES names no folder' trained-resnet20
 fi
 # Every kernel once, at a size that is no multiple of anything; then the gradients of all models.
 sanitized memcheck 60 memcheck bench_cuda --elements 100003 --repetitions 1
@@ -274,9 +307,7 @@ sanitized racecheck 60 racecheck bench_cuda --elements 100003 --repetitions 1
 sanitized memcheck-models 60 memcheck test_cuda 'device*'
 sanitized racecheck-models 150 racecheck test_cuda 'device network: replicas*'
 
-for name in tests kernels-small kernels-large learners-lenet5 learners-resnet20 nccl-resize \
-    live train-cpu train-cuda profile calibrate calibrate-again predict train-taken replay-log \
-    accuracy-resnet20 trained-resnet20 memcheck racecheck memcheck-models racecheck-models; do
+for name in $steps; do
     if [ -f "out/$name.txt" ]; then echo "== $name"; tail -n 60 "out/$name.txt"; fi
 done
 echo "== in short"
@@ -305,6 +336,9 @@ tail -n 4 out/predict.txt out/calibrate-again.txt out/trained-resnet20.txt 2>/de
 if [ -n "$failed" ]; then
     echo "NOT everything matches: see above and out/"
     exit 1
+elif [ $ran = 0 ]; then
+    echo "NOTHING was checked or measured: no step was made"
+    exit 2
 elif [ -n "$unfinished" ]; then
     echo "what ended in time matches; NOT everything did: see above and out/"
     exit 2

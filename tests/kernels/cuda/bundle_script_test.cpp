@@ -120,6 +120,25 @@ TEST_CASE("cuda bundle: with images two calibrations, predictions and a group th
     }
 }
 
+TEST_CASE("cuda bundle: steps that do not exist are refused, and none that was made matches",
+          "[cuda_bundle]") {
+    const Bundle bundle;
+    const Bundle::Ran misspelt = bundle.run("UKEMI_BUNDLE_ONLY='tests predicted'");
+    CAPTURE(misspelt.text);
+    CHECK(misspelt.code == 2);
+    CHECK_THAT(misspelt.text, Catch::Contains("there is no step 'predicted'; there are tests "));
+    const Bundle::Ran none = bundle.run("UKEMI_BUNDLE_ONLY=predict");
+    CAPTURE(none.text);
+    CHECK(none.code == 2);
+    CHECK_THAT(none.text, Catch::Contains("NOTHING was checked or measured"));
+    CHECK(none.text.find("everything matches") == std::string::npos);
+    CHECK_THAT(line_of(none.text, "calibrate, train-taken"), Catch::Contains("has no images"));
+    // What was not asked for is not said to be left out.
+    for (const char* name : {"nccl-resize", "live", "trained-resnet20", "memcheck"}) {
+        CHECK(line_of(none.text, name).empty());
+    }
+}
+
 TEST_CASE("cuda bundle: without time nothing fails, and the losses are skipped", "[cuda_bundle]") {
     const Bundle bundle;
     const Bundle::Ran ran = bundle.run("UKEMI_BUNDLE_SECONDS=0");
