@@ -130,6 +130,11 @@ step() {
     case $code in
         0) word=passed; outcome=passed ;;
         124 | 137) word='out of time'; unfinished=yes ;;
+        77)  # the program's own word: it found nothing to work with
+            note "$name" "left out: $(head -n 1 "out/$name.txt" | cut -c 1-42)" ''
+            ran=$((ran - 1))
+            outcome=left_out
+            return ;;
         *) word="FAILED ($code)"; failed=yes; outcome=failed ;;
     esac
     if [ -n "$no_gpu" ] && [ $code = 0 ]; then word='passed, those that need a GPU skipped'; fi

@@ -4,8 +4,9 @@
 // Every process is a rank with an NCCL_HOSTID of its own, so that several may share the one GPU
 // there is (NCCL takes them for machines of their own and connects them by sockets; it does not
 // support this). The times are therefore those of NCCL's set-up and of our waits, and none of them
-// is a bandwidth of GPUs. The parent is the coordinator: it carries ids, kills, and tells who is
-// lost. Everything has a deadline, and the whole an alarm.
+// is a bandwidth of GPUs. Without a GPU or NCCL it says so and ends with 77. The parent is the
+// coordinator: it carries ids, kills, and tells who is lost. Everything has a deadline, and the
+// whole an alarm.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -329,7 +330,8 @@ int main(int count, char** arguments) {
     }
     int status = 0;
     waitpid(probe, &status, 0);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return 0;
+    if (!WIFEXITED(status)) return 1;
+    if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
     alarm(whole_run_s);  // the children die with this process
     const int size = count == 2 ? std::max(std::atoi(arguments[1]), 2) : 3;
     return measure("/proc/self/exe", size) ? 0 : 1;

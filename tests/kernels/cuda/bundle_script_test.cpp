@@ -51,12 +51,12 @@ public:
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text.str()};
     }
     const fs::path& folder() const { return folder_.path(); }
-
-private:
     void program(const std::string& name, const std::string& script) const {
         std::ofstream(folder_ / name) << "#!/bin/sh\n" << script << '\n';
         fs::permissions(folder_ / name, fs::perms::owner_all);
     }
+
+private:
     ukemi::ScratchFolder folder_;
 };
 
@@ -137,6 +137,17 @@ TEST_CASE("cuda bundle: steps that do not exist are refused, and none that was m
     for (const char* name : {"nccl-resize", "live", "trained-resnet20", "memcheck"}) {
         CHECK(line_of(none.text, name).empty());
     }
+}
+
+TEST_CASE("cuda bundle: a program that finds nothing to work with is left out, not passed",
+          "[cuda_bundle]") {
+    const Bundle bundle;
+    bundle.program("bench_nccl_resize", "echo 'no NCCL: libnccl.so.2: nothing measured'; exit 77");
+    const Bundle::Ran ran = bundle.run("");
+    CAPTURE(ran.text);
+    CHECK(ran.code == 0);
+    CHECK_THAT(line_of(ran.text, "nccl-resize"), Catch::Contains("left out: no NCCL: libnccl"));
+    CHECK(bundle.run("UKEMI_BUNDLE_ONLY=nccl-resize").code == 2);  // nothing was measured
 }
 
 TEST_CASE("cuda bundle: without time nothing fails, and the losses are skipped", "[cuda_bundle]") {
