@@ -100,7 +100,8 @@ leave_out() {
     shift 2
     if asked "$@"; then note "$label" "$why" ''; fi
 }
-ran=0  # steps that have been made
+ran=0    # steps that have been made
+least=5  # seconds below which a step is not begun
 # step NAME SECONDS PROGRAM ARGUMENTS…: its output goes to out/NAME.txt; `outcome` says how it went
 step() {
     outcome=no_time
@@ -114,7 +115,7 @@ step() {
         outcome=not_asked
         return
     fi
-    if [ "$limit" -lt 5 ]; then
+    if [ "$limit" -lt "$least" ]; then
         note "$name" 'left out: no time left'
         unfinished=yes
         return
@@ -268,22 +269,27 @@ if [ $start = direct ]; then
             --set /training/learning_rate=0.002
         repeat=${UKEMI_BUNDLE_REPEAT:-1}
         calibrate_s=$((30 + 60 * repeat))
+        least=$((20 + 45 * repeat))  # a calibration that does not end leaves nothing
         step calibrate $calibrate_s ukemi calibrate "$@" --workers 2 --no-machine \
             --repeat "$repeat" --stretches 3 --steps 25 --out out/box.json
         if [ -e out/box.json ]; then
             step calibrate-again $calibrate_s ukemi calibrate "$@" --workers 2 --no-machine \
                 --repeat "$repeat" --stretches 3 --steps 25 --out out/again.json \
                 --compare out/box.json
-            step predict 60 ukemi predict "$@" --workers 2 --costs out/box.json --out out/predict \
+            least=5
+            step predict 120 ukemi predict "$@" --workers 2 --costs out/box.json --out out/predict \
                 --most 6 --repeat 3 --seconds 1
         else
             leave_out 'calibrate-again, predict' 'skipped: no calibration' calibrate-again predict
         fi
+        least=5
         step train-taken 60 ukemi train "$@" --workers 4 --set /cluster/count_max=4 \
             --set /job/samples=2000000 --set /market/after_last_row=repeat \
             --revocations market.csv --time-scale 600 --out out/train-taken
-        if [ -e out/train-taken/runs ]; then
+        if [ $outcome = passed ]; then
             step replay-log 20 ukemi replay-log out/train-taken/runs/*/decisions.jsonl
+        else  # its log may end in the middle of a line
+            leave_out replay-log 'skipped: train-taken has not passed' replay-log
         fi
     else
         leave_out 'calibrate, train-taken' 'left out: this bundle has no images' \

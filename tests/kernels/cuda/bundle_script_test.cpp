@@ -139,6 +139,29 @@ TEST_CASE("cuda bundle: steps that do not exist are refused, and none that was m
     }
 }
 
+TEST_CASE("cuda bundle: what has too little time is not begun, and no torn log is replayed",
+          "[cuda_bundle]") {
+    const Bundle bundle;
+    fs::create_directories(bundle.folder() / "data");
+    std::ofstream(bundle.folder() / "data/images-idx3-ubyte") << "x";
+    // One calibration takes 65 s at least, three of them 155.
+    const std::string asked = "UKEMI_BUNDLE_ONLY='calibrate predict' UKEMI_BUNDLE_REPEAT=3 ";
+    const Bundle::Ran late = bundle.run(asked + "UKEMI_BUNDLE_SECONDS=150");
+    CAPTURE(late.text);
+    CHECK(late.code == 2);
+    CHECK_THAT(line_of(late.text, "calibrate"), Catch::Contains("left out: no time left"));
+    CHECK(bundle.run(asked + "UKEMI_BUNDLE_SECONDS=170").code == 0);
+
+    bundle.program("ukemi",
+                   "mkdir -p out/train-taken/runs/a; case \"$1\" in train) exit 124;; "
+                   "replay-log) exit 1;; esac");
+    const Bundle::Ran torn = bundle.run("UKEMI_BUNDLE_ONLY='train-taken replay-log'");
+    CAPTURE(torn.text);
+    CHECK(torn.code == 2);
+    CHECK_THAT(line_of(torn.text, "train-taken"), Catch::Contains("out of time"));
+    CHECK_THAT(line_of(torn.text, "replay-log"), Catch::Contains("skipped"));
+}
+
 TEST_CASE("cuda bundle: a program that finds nothing to work with is left out, not passed",
           "[cuda_bundle]") {
     const Bundle bundle;
