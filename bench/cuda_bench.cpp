@@ -21,6 +21,7 @@
 
 #include "base/statistics.hpp"
 #include "kernels/cuda/cases.hpp"
+#include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/cuda/device_network.hpp"
 #include "kernels/cuda/handles.hpp"
 #include "kernels/cuda/momentum.hpp"
@@ -236,7 +237,7 @@ int main(int count, char** arguments) {
                    "[--images FILE --labels FILE]\n");
         return 2;
     }
-    const std::string missing = gpu_missing();
+    const std::string missing = gpu_unusable();
     if (!missing.empty()) {
         fmt::print("no GPU answers ({}): nothing measured\n", missing);
         return 0;

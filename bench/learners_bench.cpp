@@ -31,6 +31,7 @@
 #include "studies/batched_learners/batched_devices.hpp"
 #include "tests/support/learner_tuning.hpp"
 #ifdef UKEMI_WITH_CUDA
+#include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_network.hpp"
 #include "studies/batched_learners/cuda/cuda_batched_device.hpp"
@@ -464,7 +465,7 @@ bool read_options(std::span<char* const> given, Options& options) {
 
 std::string device_missing() {
 #ifdef UKEMI_WITH_CUDA
-    return cuda::gpu_missing();
+    return cuda::gpu_unusable();
 #else
     return "built without CUDA";
 #endif

@@ -72,7 +72,7 @@ public:
     std::string refusal() const override {
         const std::string missing = gpu_missing();
         const std::string why =
-            missing.empty() ? device_too_old() : fmt::format("no GPU answers ({})", missing);
+            missing.empty() ? gpu_unusable() : fmt::format("no GPU answers ({})", missing);
         if (why.empty()) return {};
         return fmt::format("{}; this build has CUDA {} with code for compute capability {}.{} on",
                            why, runtime_version(), UKEMI_CUDA_CODE / 10, UKEMI_CUDA_CODE % 10);
@@ -124,6 +124,11 @@ public:
 };
 
 }  // namespace
+
+std::string gpu_unusable() {
+    const std::string missing = gpu_missing();
+    return missing.empty() ? device_too_old() : missing;
+}
 
 const ComputeBackend& cuda_backend() {
     static const CudaBackend backend;

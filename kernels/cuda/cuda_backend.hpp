@@ -10,4 +10,8 @@ namespace ukemi::kernels::cuda {
 
 const ComputeBackend& cuda_backend();
 
+// Why no GPU here runs the kernels that were built: none answers, or one is too old for their code;
+// empty if all do. To be asked before anything else is.
+std::string gpu_unusable();
+
 }  // namespace ukemi::kernels::cuda

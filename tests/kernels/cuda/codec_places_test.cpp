@@ -15,6 +15,7 @@
 
 #include "kernels/codecs/power_sgd.hpp"
 #include "kernels/cuda/cases.hpp"
+#include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/cuda/fp16.hpp"
 #include "kernels/cuda/handles.hpp"
 #include "kernels/cuda/power_sgd.hpp"
@@ -35,7 +36,7 @@ constexpr std::uint64_t step = 9;
 constexpr std::array<std::size_t, 7> placed_sizes{1, 6, 4095, 4096, 4100, 8192, 12'295};
 
 bool places_have_gpu() {
-    const std::string missing = gpu_missing();
+    const std::string missing = gpu_unusable();
     if (!missing.empty()) WARN("skipped: no GPU answers: " << missing);
     return missing.empty();
 }

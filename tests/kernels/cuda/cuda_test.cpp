@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/cuda/cases.hpp"
+#include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/cuda/handles.hpp"
 
 using namespace ukemi::kernels::cuda;
@@ -25,7 +26,7 @@ const std::vector<std::size_t> sizes {
 };
 
 bool gpu_answers() {
-    const std::string missing = gpu_missing();
+    const std::string missing = gpu_unusable();
     if (!missing.empty()) WARN("skipped: no GPU answers: " << missing);
     return missing.empty();
 }

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "kernels/cuda/cases.hpp"
+#include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_network.hpp"
 #include "kernels/learners/learner_engine.hpp"
@@ -39,7 +40,7 @@ constexpr std::string_view left_out = "";
 constexpr std::array graph_samples{0, 64};
 
 bool device_answers() {
-    const std::string missing = gpu_missing();
+    const std::string missing = gpu_unusable();
     if (!missing.empty()) WARN("skipped: no GPU answers: " << missing);
     return missing.empty();
 }

@@ -241,6 +241,16 @@ TEST_CASE("device on the host: a stream's end waits for nothing, and its work is
     CHECK(cudaEventSynchronize(over.get()) == cudaSuccess);
 }
 
+TEST_CASE("cuda backend: a GPU that is too old for the code is none that can be used",
+          "[cuda_on_host]") {
+    CHECK(gpu_unusable().empty());
+    ::setenv("UKEMI_ON_HOST_CAPABILITY", "75", 1);
+    const std::string why = gpu_unusable();
+    CHECK_THAT(why, Catch::EndsWith("has compute capability 7.5"));
+    CHECK_THAT(cuda_backend().refusal(), Catch::StartsWith(why + "; this build has CUDA"));
+    ::unsetenv("UKEMI_ON_HOST_CAPABILITY");
+}
+
 TEST_CASE("device model: who throws while parts come leaves the next gradient alone",
           "[cuda_on_host]") {
     const DataSet data = load_data({.kind = "synthetic",

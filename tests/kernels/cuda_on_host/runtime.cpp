@@ -333,8 +333,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number) {
     *properties = {};
     properties->uuid.bytes[0] = static_cast<char>(number + 1);
     std::strcpy(properties->name, "this host in a GPU's place");
-    properties->major = 9;
-    properties->minor = 0;
+    const char* capability = std::getenv("UKEMI_ON_HOST_CAPABILITY");  // 75: 7.5
+    const int of_all = capability == nullptr ? 90 : std::atoi(capability);
+    properties->major = of_all / 10;
+    properties->minor = of_all % 10;
     properties->multiProcessorCount = 1;
     properties->totalGlobalMem = std::size_t{1} << 30;
     return cudaSuccess;

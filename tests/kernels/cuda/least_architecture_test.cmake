@@ -1,0 +1,11 @@
+# The least of the architectures that code is made for, wherever it stands in the list.
+include("${CMAKE_CURRENT_LIST_DIR}/../../../kernels/cuda/least_architecture.cmake")
+foreach(pair "90=90" "100,90=90" "90-real,120-virtual=90" "90a,80=80" "native=0" "native,90=90")
+  string(REGEX MATCH "^(.*)=(.*)$" whole "${pair}")
+  set(wanted "${CMAKE_MATCH_2}")
+  string(REPLACE "," ";" architectures "${CMAKE_MATCH_1}")
+  ukemi_least_architecture(found "${architectures}")
+  if(NOT found EQUAL wanted)
+    message(FATAL_ERROR "of ${architectures} the least is ${wanted}, not ${found}")
+  endif()
+endforeach()
