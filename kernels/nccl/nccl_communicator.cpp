@@ -61,7 +61,9 @@ struct NcclCommunicator::State {
             NcclOrder& order;
             ~Done() { order.done(); }
         } const done{order};
-        const bool in_place = operation.in.data() == operation.out.data();
+        // Bytes that only begin where the others do need a copy that is as long as they are.
+        const bool in_place = operation.in.data() == operation.out.data() &&
+                              operation.in.size() == operation.out.size();
         const Staged in = stage(rooms[0], operation.in.data(), operation.in.size());
         const Staged out =
             in_place ? in : stage(rooms[1], operation.out.data(), operation.out.size());

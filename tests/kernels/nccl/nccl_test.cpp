@@ -219,6 +219,26 @@ TEST_CASE("nccl: a shrink that fails on the parent says the parent's reason", "[
     CHECK(calls.aborts == 1);  // of the child
 }
 
+TEST_CASE("nccl: what is gathered may begin where the own part lies", "[nccl]") {
+    FakeBoard board;
+    constexpr int ranks = 2;
+    const NcclId id = FakeNccl(board).new_id();
+    std::vector<std::vector<std::byte>> all(ranks, std::vector<std::byte>(ranks * 64));
+    on_ranks(ranks, [&](int rank) {
+        FakeNccl calls(board);
+        NcclCommunicator peers(calls, {{1, rank, ranks}, long_deadline, long_deadline, {}});
+        static_cast<void>(peers.connect(id));
+        auto& own = all[static_cast<std::size_t>(rank)];
+        std::fill_n(own.begin(), 64, static_cast<std::byte>(rank + 1));
+        static_cast<void>(peers.all_gather("gather", std::span(own).first(64), own));
+    });
+    for (const auto& found : all) {
+        std::vector<std::byte> wanted(64, std::byte{1});
+        wanted.resize(128, std::byte{2});
+        CHECK(found == wanted);
+    }
+}
+
 TEST_CASE("nccl: a group within which a shrink hangs is not whole", "[nccl]") {
     FakeBoard board;
     FakeNccl calls(board);
