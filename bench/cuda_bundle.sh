@@ -7,17 +7,35 @@
 # used where this machine has them (a toolkit, or a Python package that brings them): without cuBLAS
 # our own products are used, without the others their parts are left out. It takes less than ten
 # minutes (UKEMI_BUNDLE_SECONDS): compute-sanitizer comes last and has what the others leave.
-# UKEMI_BUNDLE_ONLY="tests live" makes only the steps that it names, as the table names them; with
-# UKEMI_BUNDLE_IMAGES, a folder of all Fashion-MNIST's four files, ResNet-20 is trained on them for
+# `sh run.sh calibrations` (three a time, and predictions), `sh run.sh resnet20` (on all of
+# Fashion-MNIST in data/all, 150 s a way) and `sh run.sh racecheck` are for a machine that is there for
+# several such runs. UKEMI_BUNDLE_ONLY="tests live" makes only the steps that it names, as the table names them; with
+# UKEMI_BUNDLE_IMAGES, a folder of all Fashion-MNIST's four files (.gz or unpacked), ResNet-20 is trained on them for
 # UKEMI_BUNDLE_TRAIN (60) seconds a way. UKEMI_BUNDLE_REPEAT (1) is how often each calibration
 # measures everything anew: one takes about 40 s, and three say whether two agree. All output is in out/; a short table comes last, with a
 # line for everything that was left out. Exit 1 if anything did not match; else 2 if something ran
 # out of time or had none left, or no step was made; else 77 if no GPU answers.
 cd "$(dirname "$0")" || exit 1
+# What fits into one of several runs of at most ten minutes.
+case ${1:-all} in
+    all) ;;
+    calibrations)
+        UKEMI_BUNDLE_ONLY='calibrate calibrate-again predict'
+        UKEMI_BUNDLE_REPEAT=${UKEMI_BUNDLE_REPEAT:-3} ;;
+    resnet20)
+        UKEMI_BUNDLE_ONLY='trained-resnet20'
+        UKEMI_BUNDLE_TRAIN=${UKEMI_BUNDLE_TRAIN:-150}
+        UKEMI_BUNDLE_IMAGES=${UKEMI_BUNDLE_IMAGES:-data/all} ;;
+    racecheck) UKEMI_BUNDLE_ONLY='racecheck racecheck-models racecheck-gradients' ;;
+    *)
+        echo "run.sh takes calibrations, resnet20, racecheck or all, not '$1'"
+        exit 2 ;;
+esac
 # All steps, in the order in which their output is shown.
 steps='tests kernels-small kernels-large learners-lenet5 learners-resnet20 nccl-resize live train-cpu
     train-cuda profile calibrate calibrate-again predict train-taken replay-log accuracy-resnet20
-    trained-resnet20 memcheck racecheck memcheck-models racecheck-models'
+    trained-resnet20 memcheck racecheck initcheck synccheck memcheck-models racecheck-models
+    racecheck-gradients'
 for name in ${UKEMI_BUNDLE_ONLY:-}; do
     # Word splitting is wanted: one space between two names.
     # shellcheck disable=SC2086,SC2116
@@ -305,18 +323,25 @@ step accuracy-resnet20 60 bench_learners --model resnet20 --out out/resnet20 --p
 images=${UKEMI_BUNDLE_IMAGES:-}
 if [ -n "$images" ]; then
     train_s=${UKEMI_BUNDLE_TRAIN:-60}
+    packed=  # as Fashion-MNIST is published, or not
+    [ -e "$images/train-images-idx3-ubyte" ] || packed=.gz
     step trained-resnet20 $((train_s * 3 + 60)) bench_learners --model resnet20 \
         --out out/resnet20 --parts trained --train-seconds "$train_s" \
-        --images "$images/train-images-idx3-ubyte" --labels "$images/train-labels-idx1-ubyte" \
-        --test-images "$images/t10k-images-idx3-ubyte" --test-labels "$images/t10k-labels-idx1-ubyte"
+        --images "$images/train-images-idx3-ubyte$packed" \
+        --labels "$images/train-labels-idx1-ubyte$packed" \
+        --test-images "$images/t10k-images-idx3-ubyte$packed" \
+        --test-labels "$images/t10k-labels-idx1-ubyte$packed"
 else
     leave_out trained-resnet20 'left out: UKEMI_BUNDLE_IMAGES names no folder' trained-resnet20
 fi
 # Every kernel once, at a size that is no multiple of anything; then the gradients of all models.
 sanitized memcheck 60 memcheck bench_cuda --elements 100003 --repetitions 1
 sanitized racecheck 60 racecheck bench_cuda --elements 100003 --repetitions 1
+sanitized initcheck 60 initcheck bench_cuda --elements 100003 --repetitions 1
+sanitized synccheck 60 synccheck bench_cuda --elements 100003 --repetitions 1
 sanitized memcheck-models 60 memcheck test_cuda 'device*'
-sanitized racecheck-models 150 racecheck test_cuda 'device network: replicas*'
+sanitized racecheck-models 270 racecheck test_cuda 'device network: replicas*'
+sanitized racecheck-gradients 270 racecheck test_cuda 'device network: gradients*'
 
 for name in $steps; do
     if [ -f "out/$name.txt" ]; then echo "== $name"; tail -n 60 "out/$name.txt"; fi
@@ -335,7 +360,7 @@ if [ -n "$no_gpu" ]; then
     if [ -n "$unfinished" ]; then exit 2; fi
     exit 77
 fi
-grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' out/memcheck*.txt out/racecheck*.txt 2>/dev/null
+grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' out/*check*.txt 2>/dev/null
 grep -h -E 'copy:|monitor:' out/kernels-large.txt 2>/dev/null
 for model in lenet5 resnet20; do
     grep -h -E 'the search took|times the throughput|within 10 %' "out/learners-$model.txt" 2>/dev/null | sed "s/^/$model: /"

@@ -38,12 +38,12 @@ public:
         int code = -1;
         std::string text;
     };
-    Ran run(const std::string& environment) const {
+    Ran run(const std::string& environment, const std::string& preset = "") const {
         const fs::path out = folder_ / "said";
         const std::string command =
-            fmt::format("PATH={}:$PATH UKEMI_BUNDLE_SEARCH={} {} sh {} >{} 2>&1",
+            fmt::format("PATH={}:$PATH UKEMI_BUNDLE_SEARCH={} {} sh {} {} >{} 2>&1",
                         (folder_ / "first").string(), (folder_ / "nothing").string(), environment,
-                        (folder_ / "run.sh").string(), out.string());
+                        (folder_ / "run.sh").string(), preset, out.string());
         const int status = std::system(command.c_str());
         std::ifstream file(out);
         std::ostringstream text;
@@ -137,6 +137,44 @@ TEST_CASE("cuda bundle: steps that do not exist are refused, and none that was m
     for (const char* name : {"nccl-resize", "live", "trained-resnet20", "memcheck"}) {
         CHECK(line_of(none.text, name).empty());
     }
+}
+
+TEST_CASE("cuda bundle: parts by name for a machine that is there for several runs",
+          "[cuda_bundle]") {
+    const Bundle bundle;
+    fs::create_directories(bundle.folder() / "data/all");
+    std::ofstream(bundle.folder() / "data/images-idx3-ubyte") << "x";
+    for (const char* name : {"bench_learners", "bench_cuda", "test_cuda"}) {
+        bundle.program(name, "echo \"given: $*\"");
+    }
+    const Bundle::Ran images = bundle.run("", "resnet20");
+    CAPTURE(images.text);
+    CHECK(images.code == 0);
+    CHECK_THAT(images.text, Catch::Contains("--train-seconds 150 --images data/all/train-images-"
+                                            "idx3-ubyte.gz --labels data/all/train-labels-"
+                                            "idx1-ubyte.gz --test-images"));
+    CHECK(line_of(images.text, "tests").empty());
+
+    const Bundle::Ran calibrations = bundle.run("", "calibrations");
+    CAPTURE(calibrations.text);
+    CHECK(calibrations.code == 0);
+    for (const char* name : {"calibrate", "calibrate-again", "predict"}) {
+        CHECK_THAT(line_of(calibrations.text, name), Catch::Contains("passed"));
+    }
+
+    // A sanitizer that runs what it is given.
+    bundle.program("nothing/compute-sanitizer", "shift 4; exec \"$@\"");
+    const Bundle::Ran races = bundle.run("", "racecheck");
+    CAPTURE(races.text);
+    CHECK(races.code == 0);
+    CHECK_THAT(races.text, Catch::Contains("given: device network: gradients*"));
+    CHECK_THAT(line_of(races.text, "racecheck-gradients"), Catch::Contains("passed"));
+    for (const char* name : {"memcheck", "initcheck", "synccheck"}) {
+        CHECK(line_of(races.text, name).empty());
+        CHECK_THAT(line_of(bundle.run(fmt::format("UKEMI_BUNDLE_ONLY={}", name)).text, name),
+                   Catch::Contains("passed"));
+    }
+    CHECK(bundle.run("", "everything").code == 2);
 }
 
 TEST_CASE("cuda bundle: what has too little time is not begun, and no torn log is replayed",
