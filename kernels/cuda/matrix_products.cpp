@@ -102,7 +102,7 @@ Laid laid(const MatrixView& view, int rows, int columns) {
 void MatrixProducts::product(const ProductSize& size, const MatrixView& a, const MatrixView& b,
                              float* c, std::int64_t c_batch, bool add, std::int64_t c_group) {
     INVARIANT(size.groups >= 1 && size.batches % size.groups == 0);
-    // Looked at whoever multiplies: what cuBLAS refuses shows where there is none.
+    // Looked at in any case: what cuBLAS refuses shows on a machine without it, too.
     const Laid of_a = laid(a, size.rows, size.inner);
     const Laid of_b = laid(b, size.inner, size.columns);
     if (!library_) {
