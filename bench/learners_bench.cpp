@@ -24,6 +24,7 @@
 #include "base/line_fit.hpp"
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
+#include "bench/moved_images.hpp"
 #include "bench/tested_accuracy.hpp"
 #include "kernels/learners/learner_engine.hpp"
 #include "kernels/measured_times.hpp"
@@ -68,7 +69,7 @@ struct Rig {
     };
     Rig(const Options& options, const DataSet& training, Learners learners, std::int64_t batch,
         LearnerDevice::Step step, Mode mode = Mode::side_by_side, std::uint64_t seed = 1,
-        Binding binding = Binding::first_come)
+        Binding binding = Binding::first_come, decltype(InputSettings::change) change = {})
         : model(make_model(options.model, training)),
           network(network_of(options.model, training.features, training.classes)),
           device(make_device(options, training, batch, mode, seed)),
@@ -77,7 +78,7 @@ struct Rig {
                  .threads = options.cpu ? 1 : 4,
                  .ready_most = 4 * learners.most + 8,
                  .seed = seed,
-                 .change = {}},
+                 .change = std::move(change)},
                 [this](std::size_t bytes) { return device->pinned(bytes); }),
           engine(*device, input,
                  {.learners_per_gpu = learners.at_first,
@@ -329,8 +330,13 @@ Training train(const Options& options, const DataSet& training, const DataSet& t
         double until;  // of all clocks
         double rate;   // of the first
     };
+    constexpr std::uint64_t seed = 1;
+    const ImageShape shape = image_shape(training.features);
     Rig rig(options, training, {way.learners, way.learners}, way.batch,
-            step_of(way.rate, way.pull, weight_decay));
+            step_of(way.rate, way.pull, weight_decay), Mode::side_by_side, seed,
+            Binding::first_come, [=](auto values, std::int64_t batch, std::uint32_t sample) {
+                bench::move_image(values, shape, seed, batch, sample);
+            });
     Training found;
     std::int64_t done = 0;
     for (const Phase& phase : {Phase{0.6, 1}, Phase{0.85, 0.1}, Phase{1, 0.01}}) {
@@ -363,7 +369,9 @@ void whole_trainings(const Options& options, const DataSet& training, const Data
     const auto clocks =
         std::max(static_cast<std::int64_t>(options.train_seconds / clock_s), clocks_least);
     fmt::print(
-        "\nwhole trainings, {} images, rate {} to a tenth at 60 and 85 %, test on {} others\n"
+        "\nwhole trainings, {} images moved by up to 2 pixels and mirrored, rate {} to a tenth at "
+        "60 "
+        "and 85 %, test on {} others\n"
         "{:<48}{:>9}{:>10}{:>9}{:>10}{:>10}\n",
         training.count, rate, test.count, "", "epochs", "seconds", "loss", "training", "test");
     const auto made_of = [&](const Way& way, std::int64_t of, const char* after) {

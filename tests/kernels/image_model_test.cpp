@@ -4,9 +4,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
+#include "bench/moved_images.hpp"
 #include "bench/tested_accuracy.hpp"
 #include "kernels/models/image_gradient.hpp"
 
@@ -193,4 +195,29 @@ TEST_CASE("image models: the accuracy that benchmarks print is one on any number
         CHECK(bench::tested_accuracy(*model, data, count, weights, threads) ==
               whole / static_cast<double>(count));
     }
+}
+
+TEST_CASE("image models: images of whole trainings are moved a little, each time alike",
+          "[image_model]") {
+    const ImageShape shape{1, 9, 9};
+    const auto moved = [&](std::int64_t batch, std::uint32_t sample) {
+        std::vector<float> values(81, 0.0F);
+        values[4 * 9 + 4] = 1;  // stays in the middle where it is only mirrored
+        values[4 * 9 + 5] = 2;
+        bench::move_image(values, shape, 3, batch, sample);
+        return values;
+    };
+    std::set<std::vector<float>> seen;
+    for (std::uint32_t sample = 0; sample < 1000; ++sample) {
+        const std::vector<float> values = moved(sample / 7, sample);
+        CHECK(values == moved(sample / 7, sample));
+        const auto one = std::ranges::find(values, 1.0F) - values.begin();
+        CHECK(std::abs(one / 9 - 4) <= 2);
+        CHECK(std::abs(one % 9 - 4) <= 2);
+        const auto two = std::ranges::find(values, 2.0F) - values.begin();
+        CHECK((two == one + 1 || two == one - 1));
+        seen.insert(values);
+    }
+    CHECK(seen.size() == 5 * 5 * 2);
+    CHECK(moved(1, 5) != moved(2, 5));  // of another epoch
 }
