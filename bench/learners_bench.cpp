@@ -369,9 +369,8 @@ void whole_trainings(const Options& options, const DataSet& training, const Data
     const auto clocks =
         std::max(static_cast<std::int64_t>(options.train_seconds / clock_s), clocks_least);
     fmt::print(
-        "\nwhole trainings, {} images moved by up to 2 pixels and mirrored, rate {} to a tenth at "
-        "60 "
-        "and 85 %, test on {} others\n"
+        "\nwhole trainings, {} images moved by up to 2 pixels and mirrored, rate {} to a tenth "
+        "at 60 and 85 %, test on {} others\n"
         "{:<48}{:>9}{:>10}{:>9}{:>10}{:>10}\n",
         training.count, rate, test.count, "", "epochs", "seconds", "loss", "training", "test");
     const auto made_of = [&](const Way& way, std::int64_t of, const char* after) {

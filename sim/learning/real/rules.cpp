@@ -107,9 +107,9 @@ namespace {
 constexpr std::int64_t straggling_draws = 4096;
 
 // Of all learners, step by step, from one stream; lognormal with mean 1.
-class StepTimes {
+class DrawnTimes {
 public:
-    StepTimes(double variation, int learners)
+    DrawnTimes(double variation, int learners)
         : variance_(exact::log1p(variation * variation)),
           times_(static_cast<std::size_t>(learners)) {}
     std::span<const double> next() {
@@ -127,7 +127,7 @@ private:
 };
 
 // All wait, every `period` steps, for the learner that comes at this place.
-double mean_with_barriers(StepTimes& times, std::int64_t period, std::size_t waited_for) {
+double mean_with_barriers(DrawnTimes& times, std::int64_t period, std::size_t waited_for) {
     const std::int64_t barriers = straggling_draws / period;
     double sum = 0;
     std::vector<double> since(times.learners());
@@ -144,7 +144,7 @@ double mean_with_barriers(StepTimes& times, std::int64_t period, std::size_t wai
 }
 
 // Nobody begins a step before all have made the one that is `lead` before the last: in step at 0.
-double mean_with_lead(StepTimes& times, std::size_t lead) {
+double mean_with_lead(DrawnTimes& times, std::size_t lead) {
     std::vector<double> made(times.learners());
     std::vector<double> all_made(lead + 1);  // of the last steps, in turn
     for (std::size_t step = 0; step < straggling_draws; ++step) {
@@ -166,7 +166,7 @@ std::int64_t straggling_per_mille(const SynchronisationRule& rule,
     INVARIANT(learners >= 1);
     const bool server = rule.exchange == Exchange::server;
     if (settings.straggling <= 0 || learners == 1 || (!rule.waits && !server)) return 1000;
-    StepTimes times(settings.straggling, learners);
+    DrawnTimes times(settings.straggling, learners);
     double mean = 0;
     if (server) {
         if (settings.clock_lead_max >= straggling_draws) return 1000;
