@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "scenarios/reader/curve_file.hpp"
 #include "scenarios/reader/read_synchronisation.hpp"
 #include "scenarios/reader/sections.hpp"
 #include "scenarios/reader/simulated_steps.hpp"
@@ -172,21 +173,35 @@ std::shared_ptr<const sim::LearningModel> read_law(ConfigReader& config, sim::Jo
     return sim::make_noise_scale_law(std::move(law));
 }
 
+// {"256": [{"samples": 0, "value": 0.1}, …]}
+std::vector<sim::RecordedCurve> read_curve_table(ConfigReader table) {
+    std::vector<sim::RecordedCurve> curves;
+    for (const std::string& key : table.keys()) {
+        curves.push_back({number_of(table, key, batch_most, "batches"), read_metric(table, key)});
+    }
+    table.finish();
+    std::ranges::sort(curves, {}, &sim::RecordedCurve::batch);
+    return curves;
+}
+
 std::shared_ptr<const sim::LearningModel> read_curves(ConfigReader& config, sim::JobSpec& job,
                                                       std::int64_t reference) {
     sim::RecordedCurves all;
     all.reference_batch = reference;
-    ConfigReader table = config.object("curves");
-    for (const std::string& key : table.keys()) {
-        all.curves.push_back(
-            {number_of(table, key, batch_most, "batches"), read_metric(table, key)});
+    const bool in_file = config.has("curves_file");
+    if (in_file) {
+        if (config.has("curves")) {
+            config.fail("curves_file", "stands beside \"curves\": expected one of them");
+        }
+        const std::filesystem::path file = config.beside(config.text("curves_file"));
+        all.curves = config.of_file("curves_file", [&] { return read_curve_file(file); });
+    } else {
+        all.curves = read_curve_table(config.object("curves"));
     }
-    table.finish();
-    std::ranges::sort(all.curves, {}, &sim::RecordedCurve::batch);
     all.target = config.number("target", -1e9, 1e9);
     all.spread = config.number("spread", 0, 1, 0);
     const std::string problem = sim::curves_problem(all);
-    if (!problem.empty()) config.fail("curves", problem);
+    if (!problem.empty()) config.fail(in_file ? "curves_file" : "curves", problem);
     auto model = sim::make_recorded_curves(std::move(all));
     job.samples_total = std::max<std::int64_t>(1, model->target() / sim::progress_per_sample);
     return model;

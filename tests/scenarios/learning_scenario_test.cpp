@@ -164,6 +164,43 @@ TEST_CASE("learning scenario: recorded_curves takes the samples that were record
     CHECK(results[1].duration < results[0].duration);
 }
 
+TEST_CASE("learning scenario: curves may stand in a file, all batches together",
+          "[scenario][learning]") {
+    const ScratchFolder scratch;
+    const auto with_file = [&](std::string_view text, std::string_view more = "") {
+        const std::filesystem::path file = scratch.file("curves.csv", std::string(text));
+        return learning(fmt::format(R"({{"model": "recorded_curves", "curves_file": "{}",
+                                         "reference_batch": 50, "target": 0.8{}}})",
+                                    file.string(), more));
+    };
+    const auto results = learned_with(with_file("value,batch,loss,samples\n0.1,50,2,0\n"
+                                                "0.1,400,2,0\n0.8,50,1,20000\n0.8,400,1,60000\n"),
+                                      "constant_batch:50,constant_batch:400");
+    CHECK(results[0].samples_done == 20'000);
+    CHECK(results[1].samples_done == 60'000);
+    const auto complaint = [&](std::string_view text, std::string_view more = "") {
+        const std::string all = complaint_of([&] { with_file(text, more); });
+        const std::size_t file = all.find("curves.csv");
+        return file == std::string::npos ? all : all.substr(file);
+    };
+    const std::string head = "batch,samples,value\n";
+    CHECK(complaint(head) == "curves.csv: there is no row in it");
+    CHECK(
+        complaint(head + "50,0,0.1\n50,0,0.2\n") ==
+        "curves.csv:3:4: expected more samples than in the row before of this batch, found \"0\"");
+    CHECK(complaint(head + "50,0,good\n") ==
+          "curves.csv:2:6: expected a number from -1e+09 to 1e+09, found \"good\"");
+    CHECK(complaint(head + "0,0,0.1\n") ==
+          "curves.csv:2:1: expected a batch of at least 1, found \"0\"");
+    CHECK(complaint("batch,samples\n50,0\n") ==
+          "curves.csv:1:1: expected a column \"value\" in the header");
+    CHECK_THAT(complaint(head + "50,0,0.1\n50,9,0.7\n"),
+               Catch::EndsWith("/learning/curves_file: the reference batch never gets to the "
+                               "target"));
+    CHECK_THAT(complaint(head + "50,0,0.1\n50,9,0.9\n", R"(, "curves": {})"),
+               Catch::EndsWith("stands beside \"curves\": expected one of them"));
+}
+
 TEST_CASE("learning scenario: in elastic_batch the batch follows the workers, or does not",
           "[scenario][learning]") {
     const scenarios::Scenario scenario = shipped_as("batch/elastic_batch.json");
