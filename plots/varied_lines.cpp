@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
 #include "plots/legend.hpp"
-#include "plots/policy_looks.hpp"
 #include "plots/title.hpp"
+#include "plots/varied_axes.hpp"
 #include "plots/varied_hours.hpp"
+#include "plots/varied_marks.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -23,14 +23,11 @@ constexpr std::size_t varied_lines_max = 12;
 constexpr std::size_t varied_columns_max = 12;
 constexpr int panel_left = 70;      // pixels, at least
 constexpr int beside_numbers = 43;  // an axis' name, a tic, and what is between them and numbers
-constexpr int tics_of_panel = 6;    // at most, of numbers upwards
 constexpr int panel_above = 24;
 constexpr int panel_below = 52;
 constexpr int panel_gap = 20;
 constexpr int panel_width_min = 230;
 constexpr std::size_t place_max = 40;  // letters
-constexpr std::size_t marks_max = 60;  // of a line that goes by steps, and tics at values
-constexpr std::string_view published_mark = "pt 6 ps 1.5 lw 1.8";  // a ring around its own point
 
 std::string problem_of(const VariationInput& input) {
     if (input.lines.empty()) return "there is no line to draw";
@@ -53,29 +50,6 @@ std::string problem_of(const VariationInput& input) {
         }
     }
     return {};
-}
-
-template <class Holds>
-bool any_value(const VariationInput& input, Holds holds) {
-    return std::ranges::any_of(input.lines, [&](const VariationLine& line) {
-        return std::ranges::any_of(line.points, [&](const VariationPoint& point) {
-            return std::ranges::any_of(point.values, holds);
-        });
-    });
-}
-
-bool any_ideal(const VariationInput& input) {
-    return any_value(input, [](const VariationValue& value) { return value.ideal.has_value(); });
-}
-
-bool any_published(const VariationInput& input) {
-    return any_value(input,
-                     [](const VariationValue& value) { return value.published.has_value(); });
-}
-
-bool any_interval(const VariationInput& input) {
-    return any_value(input,
-                     [](const VariationValue& value) { return value.interval_95.has_value(); });
 }
 
 void add_if_known(CsvWriter& csv, std::optional<double> value) {
@@ -112,250 +86,6 @@ std::string table_of(const VariationInput& input) {
         }
     }
     return csv.text();
-}
-
-std::vector<double> places_of(const VariationInput& input) {
-    std::set<double> places;
-    for (const VariationLine& line : input.lines) {
-        for (const VariationPoint& point : line.points) places.insert(point.at);
-    }
-    return {places.begin(), places.end()};
-}
-
-bool log_places(const VariationInput& input) {
-    if (!input.places.empty()) return false;
-    const std::vector<double> places = places_of(input);
-    return spans_decades(places.front(), places.back());
-}
-
-// Whether a quantity's axis is logarithmic: always, or as that of the numbers, where all values can
-// be shown.
-bool on_log_axis(const VariationInput& input, std::size_t quantity) {
-    const VariationQuantity& shown = input.quantities[quantity];
-    if (!shown.log && !(shown.log_too && log_places(input))) return false;
-    return std::ranges::all_of(input.lines, [&](const VariationLine& line) {
-        return std::ranges::all_of(line.points, [&](const VariationPoint& point) {
-            const VariationValue& value = point.values[quantity];
-            return value.mean > 0 && value.ideal.value_or(1) > 0 && value.published.value_or(1) > 0;
-        });
-    });
-}
-
-// All of the means and intervals, unless these reach so far that the means could not be told apart:
-// then an axis ends before them, and marks say so (cut_marks).
-AxisRange range_of(const VariationInput& input, std::size_t quantity) {
-    constexpr double reach_most = 5;  // over that of the means; on a logarithmic axis a factor
-    double min = std::numeric_limits<double>::max();
-    double max = std::numeric_limits<double>::lowest();
-    double low = min;
-    double high = max;
-    for (const VariationLine& line : input.lines) {
-        for (const VariationPoint& point : line.points) {
-            const VariationValue& value = point.values[quantity];
-            const double ideal = value.ideal.value_or(value.mean);
-            const double published = value.published.value_or(value.mean);
-            min = std::min({min, value.mean, ideal, published});
-            max = std::max({max, value.mean, ideal, published});
-            if (!value.interval_95) continue;
-            low = std::min(low, value.interval_95->first);
-            high = std::max(high, value.interval_95->second);
-        }
-    }
-    if (on_log_axis(input, quantity)) {
-        const double least = std::max(low, min / reach_most);
-        const double most = std::min(high, max * reach_most);
-        min = std::min(min, least);
-        max = std::max(max, most);
-        const double factor = std::pow(max / min, 0.06);
-        return {min / factor, max * factor};
-    }
-    const double reach =
-        reach_most * std::max(max - min, 0.2 * std::max(std::abs(max), std::abs(min)));
-    const double least = std::max(low, min - reach);
-    const double most = std::min(high, max + reach);
-    return axis_range(std::min(min, least), std::max(max, most));
-}
-
-// How far intervals are drawn.
-AxisRange drawn_range(const VariationInput& input, std::size_t quantity) {
-    const AxisRange range = range_of(input, quantity);
-    if (!on_log_axis(input, quantity)) {
-        const double margin = 0.02 * (range.high - range.low);
-        return {range.low + margin, range.high - margin};
-    }
-    const double factor = std::pow(range.high / range.low, 0.02);
-    return {range.low * factor, range.high / factor};
-}
-
-bool any_cut(const VariationInput& input) {
-    for (std::size_t quantity = 0; quantity < input.quantities.size(); ++quantity) {
-        const AxisRange range = drawn_range(input, quantity);
-        for (const VariationLine& line : input.lines) {
-            for (const VariationPoint& point : line.points) {
-                const auto& interval = point.values[quantity].interval_95;
-                if (!interval) continue;
-                if (interval->first < range.low || interval->second > range.high) return true;
-            }
-        }
-    }
-    return false;
-}
-
-// Pixels of the widest number on a quantity's axis.
-double numbers_width(const VariationInput& input, std::size_t quantity) {
-    const AxisRange range = range_of(input, quantity);
-    double widest = 0;
-    const auto widen = [&](double number) {
-        widest = std::max(widest, label_width(fmt::format("{:g}", number)));
-    };
-    if (on_log_axis(input, quantity)) {
-        for (const double end : {range.low, range.high}) {
-            widen(std::pow(10.0, std::floor(std::log10(end))));
-        }
-        return widest;
-    }
-    const double step = tic_step(range.high - range.low, tics_of_panel);
-    for (int i = 0; i <= tics_of_panel; ++i) {
-        const double number = (std::ceil(range.low / step) + i) * step;
-        if (number <= range.high) widen(number);
-    }
-    return widest;
-}
-
-struct LineLooks {
-    std::vector<std::string> policies;  // in the order of their first lines
-    std::vector<PolicyLook> looks;
-
-    std::size_t of(const std::string& policy) const {
-        return static_cast<std::size_t>(std::ranges::find(policies, policy) - policies.begin());
-    }
-};
-
-LineLooks looks_of_lines(const VariationInput& input) {
-    LineLooks all;
-    for (const VariationLine& line : input.lines) {
-        if (all.of(line.policy) == all.policies.size()) all.policies.push_back(line.policy);
-    }
-    all.looks = looks_of(all.policies);
-    return all;
-}
-
-bool any_missed(const VariationInput& input) {
-    return std::ranges::any_of(input.lines, [](const VariationLine& line) {
-        return std::ranges::any_of(line.points,
-                                   [](const auto& point) { return point.missed_share > 0; });
-    });
-}
-
-std::vector<LegendEntry> entries_of(const VariationInput& input, const LineLooks& all,
-                                    std::size_t label_max) {
-    std::vector<LegendEntry> entries;
-    const std::vector<std::string> labels = distinct_labels(all.policies, label_max);
-    for (std::size_t i = 0; i < all.policies.size(); ++i) {
-        const PolicyLook& look = all.looks[i];
-        entries.push_back(
-            {labels[i], fmt::format("names[{}]", i + 1),
-             fmt::format("{} lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}'",
-                         input.places.empty() ? "linespoints" : "points",
-                         input.places.empty() ? look.dash : "1", look.point, look.colour)});
-    }
-    if (any_interval(input)) {
-        const std::string over = input.intervals_over.substr(0, input.intervals_over.find(" ("));
-        entries.push_back(own_entry(
-            label_text(over.empty() ? "mean, 95 % interval" : "mean, 95 % over " + over, 44),
-            fmt::format("yerrorbars lt 1 lw 1.2 pt 0 lc rgb '{}'", colour::black), no_bars));
-    }
-    if (any_cut(input)) {
-        entries.push_back(own_entry("interval goes on",
-                                    fmt::format("points pt 9 ps 0.9 lc rgb '{}'", colour::black)));
-    }
-    if (any_ideal(input)) {
-        entries.push_back(own_entry(
-            "ideal", fmt::format("lines lt 1 dt (1,3) lw 1.4 lc rgb '{}'", colour::black)));
-    }
-    if (any_published(input)) {
-        entries.push_back(own_entry(
-            "published", fmt::format("points {} lc rgb '{}'", published_mark, colour::black)));
-    }
-    if (any_missed(input)) {
-        entries.push_back(
-            own_entry("some late or unfinished",
-                      fmt::format("points pt 2 ps 1.3 lw 1.6 lc rgb '{}'", colour::black)));
-    }
-    return entries;
-}
-
-// The intervals of a line, each up to where the axis ends, with a mark where it would go on.
-std::vector<std::string> interval_bars(const std::string& rows, std::size_t mean, AxisRange range,
-                                       std::string_view shade) {
-    const auto cut = [&](std::string_view reaches, double end, int mark) {
-        return fmt::format(
-            "{} using 2:({} ? {} : NaN) with points pt {} ps 0.9 lc rgb '{}' notitle", rows,
-            reaches, end, mark, shade);
-    };
-    const std::string low = fmt::format("${} < {}", mean + 1, range.low);
-    const std::string high = fmt::format("${} > {}", mean + 2, range.high);
-    return {fmt::format("{} using 2:{}:({} ? {} : ${}):({} ? {} : ${}) with yerrorbars lt 1 lw 1.2 "
-                        "pt 0 lc rgb '{}' notitle",
-                        rows, mean, low, range.low, mean + 1, high, range.high, mean + 2, shade),
-            cut(low, range.low, 11), cut(high, range.high, 9)};
-}
-
-// The lines of one panel; columns of the table: line, the number, three or four a quantity, missed.
-std::string plot_of(const VariationInput& input, const std::string& file, const LineLooks& all,
-                    std::size_t column, std::size_t quantity) {
-    const std::size_t ideal = any_ideal(input) ? 1 : 0;
-    const std::size_t each = 3 + ideal + (any_published(input) ? 1 : 0);
-    const std::size_t mean = 3 + each * quantity;
-    const std::size_t missed = 3 + each * input.quantities.size();
-    std::vector<std::string> bars;
-    std::vector<std::string> lines;
-    std::size_t row = 0;
-    for (const VariationLine& line : input.lines) {
-        const std::size_t begin = row;
-        row += line.points.size();
-        if (line.column != column || line.points.empty()) continue;
-        const PolicyLook& look = all.looks[all.of(line.policy)];
-        const std::string rows = fmt::format("'{}' skip 1 every ::{}::{}", file, begin, row - 1);
-        const auto any = [&](auto&& holds) { return std::ranges::any_of(line.points, holds); };
-        if (any([&](const auto& point) {
-                return point.values[quantity].interval_95.has_value();
-            })) {
-            for (std::string& bar :
-                 interval_bars(rows, mean, drawn_range(input, quantity), look.colour)) {
-                bars.push_back(std::move(bar));
-            }
-        }
-        if (any([&](const auto& point) { return point.values[quantity].ideal.has_value(); })) {
-            lines.push_back(
-                fmt::format("{} using 2:{} with lines lt 1 dt (1,3) lw 1.4 lc rgb '{}' notitle",
-                            rows, mean + 3, colour::black));
-        }
-        if (input.steps) {
-            lines.push_back(
-                fmt::format("{} using 2:{} with steps lt 1 dt {} lw 1.8 lc rgb '{}' notitle", rows,
-                            mean, look.dash, look.colour));
-        }
-        const bool joined = !input.steps && input.places.empty();
-        if (joined || line.points.size() <= marks_max) {
-            lines.push_back(fmt::format(
-                "{} using 2:{} with {} lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}' notitle", rows,
-                mean, joined ? "linespoints" : "points", joined ? look.dash : "1", look.point,
-                look.colour));
-        }
-        if (any([&](const auto& point) { return point.values[quantity].published.has_value(); })) {
-            lines.push_back(fmt::format("{} using 2:{} with points {} lc rgb '{}' notitle", rows,
-                                        mean + 3 + ideal, published_mark, look.colour));
-        }
-        if (any([](const auto& point) { return point.missed_share > 0; }))
-            lines.push_back(
-                fmt::format("{} using (${} > 0 ? $2 : NaN):{} with points pt 2 ps 1.3 lw 1.6 lc "
-                            "rgb '{}' notitle",
-                            rows, missed, mean, colour::black));
-    }
-    bars.insert(bars.end(), lines.begin(), lines.end());
-    if (bars.empty()) bars.emplace_back("NaN notitle");
-    return fmt::format("    plot {}", fmt::join(bars, ", \\\n        "));
 }
 
 // A grid of panels: quantities below each other; columns wrap where the picture is too narrow.

@@ -157,7 +157,7 @@ TEST_CASE("variation: what no axis can show is refused", "[figures]") {
           "variation: there is nothing to draw");
 }
 
-TEST_CASE("variation: what was published is a ring in the colour of its line", "[figures]") {
+TEST_CASE("variation: what was published has the colour and the shape of its line", "[figures]") {
     const ScratchFolder folder;
     plots::FigureInput input = two_lines();
     input.variations[0].lines[1].points[0].values[0].published = 25;
@@ -167,7 +167,10 @@ TEST_CASE("variation: what was published is a ring in the colour of its line", "
     CHECK(has(table, "\n1,5,20,,,25,90,,,,0.25,spot_only,\n"));
     const std::string script = folder.text_of("variation.gp");
     CHECK(has(script, "title 'published'"));
-    CHECK(has(script, "every ::3::4 using 2:6 with points pt 6"));
+    CHECK(
+        has(script, "every ::3::4 using 2:3 with linespoints lt 1 dt (14,3,2,3,2,3) lw 1.8 pt 5 "));
+    CHECK(has(script, "every ::3::4 using 2:6 with points pt 4 ps 1.7"));
+    CHECK(has(script, "every ::0::2 using 2:3 with linespoints lt 1 dt 1 lw 1.8 pt 7 "));
 }
 
 TEST_CASE("variation: names on the axis, and values that hold until the next", "[figures]") {
