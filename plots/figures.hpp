@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -185,6 +186,8 @@ struct VariationValue {
     std::optional<std::pair<double, double>> interval_95 = std::nullopt;
     std::optional<double> ideal = std::nullopt;      // what it would be if nothing were lost
     std::optional<double> published = std::nullopt;  // what somebody else measured
+    std::size_t published_as = 0;                    // what that is: its place in the list of words
+    bool given = false;  // the mean was typed in or fitted: it predicts nothing
 };
 struct VariationPoint {
     double at = 0;
@@ -195,6 +198,7 @@ struct VariationLine {
     std::string policy;  // or whatever else a line stands for
     std::size_t column = 0;
     std::vector<VariationPoint> points;
+    bool published = false;  // somebody else measured all of it
 };
 struct VariationQuantity {
     std::string panel;     // as --only calls it: "cost"
@@ -220,7 +224,13 @@ struct VariationInput {
     bool hours = false;  // places are hours: axis and column are without their unit, as above
     // What stands at 0, 1, … on the axis, where these are no numbers; then nothing joins points.
     std::vector<std::string> places = {};
+    // What published values are, as a key each says it: at most as many as there are marks.
+    std::vector<std::string> published_as = {"published"};
+    bool simulated = false;  // a key says that lines are: names do not
+    // What stands at places of the axis in place of their numbers: "1 min". Empty: these do.
+    std::map<double, std::string> tics = {};
 };
+inline constexpr std::size_t published_marks_max = 3;
 
 // Where the time of a training step goes: means, in the order of the parts.
 struct StepPartsInput {

@@ -30,6 +30,9 @@ constexpr int panel_width_min = 230;
 constexpr std::size_t place_max = 40;  // letters
 
 std::string problem_of(const VariationInput& input) {
+    if (input.published_as.size() > published_marks_max) {
+        return "published values are of too many kinds";
+    }
     if (input.lines.empty()) return "there is no line to draw";
     for (const VariationLine& line : input.lines) {
         if (line.column >= input.columns.size()) return "a line has no column";
@@ -165,14 +168,14 @@ private:
         source_.settings = fmt::format(
             "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset bars 0.5\n"
             "set ytics nomirror out format '%g'\n{}set xrange [{}:{}]\n{}"
-            "axis_text = {}\narray names[{}]\narray columns[{}]\n",
+            "axis_text = {}\narray names[{}]\narray columns[{}]\narray published[{}]\n",
             log_x ? "set logscale x\n" : "", x.low, x.high,
             // A line in steps changes anywhere: places where it does say nothing.
             !input_.steps ? tics_at(places, x, log_x, grid_.wide)
             : log_x       ? fmt::format("set xtics {} nomirror out\n", log_tics(x))
                           : "set xtics autofreq nomirror out\n",
             gnuplot_string(label_text(input_.axis, static_cast<std::size_t>(source_.width / 8))),
-            all_.policies.size(), input_.columns.size());
+            all_.policies.size(), input_.columns.size(), input_.published_as.size());
         name_all("names", distinct_labels(all_.policies, label_max));
         if (!input_.places.empty()) {
             source_.settings +=
@@ -180,6 +183,7 @@ private:
                             static_cast<double>(input_.places.size()) - 0.5, input_.places.size());
         }
         name_all("places", distinct_labels(input_.places, place_max));
+        name_all("published", distinct_labels(input_.published_as, label_max));
         name_all("columns", named_ ? distinct_labels(input_.columns, 34)
                                    : std::vector<std::string>(input_.columns.size(), " "));
     }

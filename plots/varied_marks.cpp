@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,13 @@ constexpr std::string_view ring = "ps 1.7 lw 1.4";  // around a point of its own
 // Of gnuplot's points, from 4 on, a hollow one stands before the filled one of its shape.
 int filled(int point) { return point | 1; }
 int hollow(int point) { return filled(point) - 1; }
+
+// The mark of published values: around points of their line, or a cross or star for what they are
+// else.
+int published_point(std::size_t published_as, int point_of_line) {
+    constexpr std::array<int, published_marks_max> points = {0, 1, 3};
+    return published_as == 0 ? hollow(point_of_line) : points.at(published_as);
+}
 
 template <class Holds>
 bool any_value(const VariationInput& input, Holds holds) {
@@ -81,6 +89,19 @@ struct LineRows {
     }
     std::string rows() const { return rows(0, line.points.size()); }
 
+    // Of its points for which it holds: neighbours together.
+    template <class Holds>
+    std::vector<std::string> rows_where(Holds holds) const {
+        std::vector<std::string> all;
+        std::size_t count = 0;
+        for (std::size_t i = 0; i <= line.points.size(); ++i) {
+            const bool is_one = i < line.points.size() && holds(line.points[i].values[quantity]);
+            if (!is_one && count > 0) all.push_back(rows(i - count, count));
+            count = is_one ? count + 1 : 0;
+        }
+        return all;
+    }
+
     template <class Holds>
     bool any(Holds holds) const {
         return std::ranges::any_of(line.points, [&](const VariationPoint& point) {
@@ -125,9 +146,15 @@ struct LineRows {
                 mean(), joined ? "linespoints" : "points", joined ? look.dash : "1", look.point,
                 look.colour));
         }
-        if (any([](const auto& value) { return value.published.has_value(); })) {
-            all.push_back(fmt::format("{} using 2:{} with points pt {} {} lc rgb '{}' notitle",
-                                      rows(), published(), hollow(look.point), ring, look.colour));
+        for (std::size_t i = 0; i < input.published_as.size(); ++i) {
+            const auto is_one = [&](const VariationValue& value) {
+                return value.published && value.published_as == i;
+            };
+            for (const std::string& some : rows_where(is_one)) {
+                all.push_back(fmt::format("{} using 2:{} with points pt {} {} lc rgb '{}' notitle",
+                                          some, published(), published_point(i, look.point), ring,
+                                          look.colour));
+            }
         }
         if (std::ranges::any_of(line.points,
                                 [](const auto& point) { return point.missed_share > 0; })) {
@@ -187,9 +214,15 @@ std::vector<LegendEntry> entries_of(const VariationInput& input, const LineLooks
         entries.push_back(own_entry(
             "ideal", fmt::format("lines lt 1 dt (1,3) lw 1.4 lc rgb '{}'", colour::black)));
     }
-    if (any_published(input)) {
-        entries.push_back(
-            own_entry("published", fmt::format("points pt 6 {} lc rgb '{}'", ring, colour::black)));
+    for (std::size_t i = 0; i < input.published_as.size(); ++i) {
+        const auto is_one = [&](const VariationValue& value) {
+            return value.published && value.published_as == i;
+        };
+        if (!any_value(input, is_one)) continue;
+        entries.push_back({label_text(input.published_as[i], label_max),
+                           fmt::format("published[{}]", i + 1),
+                           fmt::format("points pt {} {} lc rgb '{}'", published_point(i, 7), ring,
+                                       colour::black)});
     }
     if (any_missed(input)) {
         entries.push_back(

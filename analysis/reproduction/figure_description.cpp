@@ -162,7 +162,10 @@ DescribedValue read_value(ConfigReader& reader, const std::vector<double>& at,
                                      "{}",
                                      at.size(), numbers->size()));
     }
-    if (!value.published.empty()) value.roles = read_roles(reader, at, figure);
+    if (!value.published.empty()) {
+        value.published_as = reader.text("published_as", "published");
+        value.roles = read_roles(reader, at, figure);
+    }
     reader.finish();
     return value;
 }

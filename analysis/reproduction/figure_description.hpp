@@ -65,6 +65,7 @@ struct DescribedValue {
     double plus = 0;
     std::optional<RowSelection> relative_to;  // the row at the same place that divides it
     std::vector<double> published;            // at `published_at` of its line; empty: nothing
+    std::string published_as;                 // what that is, as the picture's key says it
     std::vector<double> naive;                // what somebody would guess without a model
     std::vector<std::string> roles;           // of each
 };

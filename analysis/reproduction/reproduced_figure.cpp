@@ -180,6 +180,7 @@ void add_line(ReproducedFigure& figure, const DescribedLine& line,
             }
             if (!known || value.published.empty()) continue;
             one.published = value.published[index];
+            one.published_as = value.published_as;
             one.role = value.roles[index];
             if (!value.naive.empty()) one.naive = value.naive[index];
         }
@@ -196,11 +197,12 @@ void add_line(ReproducedFigure& figure, const DescribedLine& line,
     compare_courses(line.published_course, ours, figure.about.steps, means);
 }
 
-std::size_t column_of(plots::VariationInput& input, const std::string& panel) {
-    const auto found = std::ranges::find(input.columns, panel);
-    const auto column = static_cast<std::size_t>(found - input.columns.begin());
-    if (found == input.columns.end()) input.columns.push_back(panel);
-    return column;
+// Where it stands in the list, which it joins if need be.
+std::size_t place_in(std::vector<std::string>& names, const std::string& name) {
+    const auto found = std::ranges::find(names, name);
+    const auto place = static_cast<std::size_t>(found - names.begin());
+    if (found == names.end()) names.push_back(name);
+    return place;
 }
 
 void add_courses(plots::VariationInput& input, const FigureDescription& about) {
@@ -208,7 +210,7 @@ void add_courses(plots::VariationInput& input, const FigureDescription& about) {
         if (line.published_course.empty()) continue;
         plots::VariationLine& course = input.lines.emplace_back();
         course.policy = line.name == "simulated" ? "published" : line.name + ", published";
-        course.column = column_of(input, line.panel);
+        course.column = place_in(input.columns, line.panel);
         for (const auto& [at, value] : line.published_course) {
             course.points.push_back({at, {{value}}, 0});
         }
@@ -246,7 +248,7 @@ plots::VariationInput input_of(const ReproducedFigure& figure) {
     }
     const auto drawn_values = shown_values(figure);
     for (const ReproducedValue& value : drawn_values) {
-        const std::size_t column = column_of(input, value.panel);
+        const std::size_t column = place_in(input.columns, value.panel);
         const bool same = !input.lines.empty() && input.lines.back().policy == value.line &&
                           input.lines.back().column == column;
         if (!same) input.lines.push_back({value.line, column, {}});
@@ -255,6 +257,7 @@ plots::VariationInput input_of(const ReproducedFigure& figure) {
         plots::VariationValue& drawn = points.back().values.emplace_back();
         drawn.mean = value.simulated;
         drawn.published = value.published;
+        if (value.published) drawn.published_as = place_in(input.published_as, value.published_as);
     }
     // Sources may name them from the largest down.
     for (plots::VariationLine& line : input.lines) {

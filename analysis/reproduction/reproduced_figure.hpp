@@ -32,6 +32,7 @@ struct ReproducedValue {
     double at = 0;
     double simulated = 0;
     std::optional<double> published;
+    std::string published_as;  // what that is
     std::optional<double> naive;
     std::string role;  // empty where nothing was published
     // Of a course: the mean distance of the two, in % of the published mean.

@@ -161,6 +161,15 @@ TEST_CASE("reproduce: a name that is none is refused, with the nearest", "[cli]"
     CHECK(lines_of(one.out).size() == 2);
 }
 
+TEST_CASE("reproduce: a picture says what its published values are", "[cli]") {
+    const ScratchFolder scratch;
+    REQUIRE(run_ukemi(scratch.path(), {"reproduce", "ibm_bubbles", "--out", "f"}).code == 0);
+    const std::string script = text_in(scratch / "f/ibm_bubbles/ibm_bubbles.gp");
+    CHECK(script.find("published[2] = 'formula: (p - 1) / m'") != std::string::npos);
+    CHECK(script.find("title published[2]") != std::string::npos);
+    CHECK(script.find("title published[1]") == std::string::npos);
+}
+
 TEST_CASE("reproduce: names of places are whole", "[cli]") {
     const ScratchFolder scratch;
     REQUIRE(run_ukemi(scratch.path(), {"reproduce", "experts_steps", "--out", "f"}).code == 0);

@@ -166,11 +166,34 @@ TEST_CASE("variation: what was published has the colour and the shape of its lin
     CHECK(has(table, "cost_usd_high_95,cost_usd_published,duration_h_mean"));
     CHECK(has(table, "\n1,5,20,,,25,90,,,,0.25,spot_only,\n"));
     const std::string script = folder.text_of("variation.gp");
-    CHECK(has(script, "title 'published'"));
+    CHECK(has(script, "published[1] = 'published'\n"));
+    CHECK(has(script, "title published[1]"));
     CHECK(
         has(script, "every ::3::4 using 2:3 with linespoints lt 1 dt (14,3,2,3,2,3) lw 1.8 pt 5 "));
-    CHECK(has(script, "every ::3::4 using 2:6 with points pt 4 ps 1.7"));
+    CHECK(has(script, "every ::3::3 using 2:6 with points pt 4 ps 1.7"));
     CHECK(has(script, "every ::0::2 using 2:3 with linespoints lt 1 dt 1 lw 1.8 pt 7 "));
+}
+
+TEST_CASE("variation: what nobody published has a mark and a key of its own", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    input.variations[0].published_as = {"published", "a `formula`"};
+    auto& points = input.variations[0].lines[0].points;
+    for (plots::VariationPoint& point : points) point.values[0].published = 25;
+    points[1].values[0].published_as = 1;
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    const std::string script = folder.text_of("variation.gp");
+    CHECK(has(script, "published[2] = 'a `formula`'\n"));
+    for (const char* mark :
+         {"::0::0 using 2:6 with points pt 6", "::2::2 using 2:6 with points pt 6",
+          "::1::1 using 2:6 with points pt 1"}) {
+        CAPTURE(mark);
+        CHECK(has(script, mark));
+    }
+    CHECK(has(script, "NaN with points pt 1 ps 1.7 lw 1.4 lc rgb '#000000' title published[2]"));
+    input.variations[0].published_as.resize(4);
+    CHECK(plots::draw_variation(input, folder.path(), without_gnuplot()).problem ==
+          "variation: published values are of too many kinds");
 }
 
 TEST_CASE("variation: names on the axis, and values that hold until the next", "[figures]") {
