@@ -14,12 +14,20 @@
 namespace ukemi::plots {
 namespace {
 
-constexpr std::size_t marks_max = 60;               // of a line that goes by steps
-constexpr std::string_view ring = "ps 1.7 lw 1.4";  // around a point of its own line
+constexpr std::size_t marks_of_steps = 7;            // where there are more
+constexpr std::size_t marks_max = 60;                // of a line that goes by steps
+constexpr std::string_view hollow_inside = "white";  // of a filled point that is smaller
+constexpr std::string_view ring = "ps 1.7 lw 1.4";   // around a point of its own line
 
 // Of gnuplot's points, from 4 on, a hollow one stands before the filled one of its shape.
 int filled(int point) { return point | 1; }
 int hollow(int point) { return filled(point) - 1; }
+
+// On a line.
+std::string point_of(const VariationLine& line, const PolicyLook& look) {
+    if (line.published) return fmt::format("pt {} {}", hollow(look.point), ring);
+    return fmt::format("lw 1.8 pt {} ps 0.8", look.point);
+}
 
 // The mark of published values: around points of their line, or a cross or star for what they are
 // else.
@@ -74,6 +82,7 @@ struct LineRows {
     const std::string& file;
     std::size_t begin = 0;
     std::size_t quantity = 0;
+    std::size_t order = 0;  // of the line: marks of several do not begin at the same place
 
     std::size_t ideals() const { return any_ideal(input) ? 1 : 0; }
     std::size_t each() const { return 3 + ideals() + (any_published(input) ? 1 : 0); }
@@ -141,10 +150,22 @@ struct LineRows {
         }
         const bool joined = !input.steps && input.places.empty();
         if (joined || line.points.size() <= marks_max) {
+            all.push_back(fmt::format("{} using 2:{} with {} lt 1 dt {} {} lc rgb '{}' notitle",
+                                      rows(), mean(), joined ? "linespoints" : "points",
+                                      joined ? look.dash : "1", point_of(line, look), look.colour));
+        }
+        const std::size_t some_marks = line.points.size() / marks_of_steps;
+        if (!joined && line.points.size() > marks_max) {
             all.push_back(fmt::format(
-                "{} using 2:{} with {} lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}' notitle", rows(),
-                mean(), joined ? "linespoints" : "points", joined ? look.dash : "1", look.point,
-                look.colour));
+                "'{}' skip 1 every {}::{}::{} using 2:{} with points {} lc rgb "
+                "'{}' notitle",
+                file, some_marks, begin + some_marks * order / (order + 1),
+                begin + line.points.size() - 1, mean(), point_of(line, look), look.colour));
+        }
+        for (const std::string& some :
+             rows_where([](const VariationValue& value) { return value.given; })) {
+            all.push_back(fmt::format("{} using 2:{} with points pt {} ps 0.4 lc rgb '{}' notitle",
+                                      some, mean(), look.point, hollow_inside));
         }
         for (std::size_t i = 0; i < input.published_as.size(); ++i) {
             const auto is_one = [&](const VariationValue& value) {
@@ -184,7 +205,9 @@ LineLooks looks_of_lines(const VariationInput& input) {
         if (all.of(line.policy) == all.policies.size()) all.policies.push_back(line.policy);
     }
     all.looks = looks_of(all.policies);
-    if (any_published(input)) fill_points(all.looks);
+    const bool beside_published = input.simulated || any_published(input) ||
+                                  std::ranges::any_of(input.lines, &VariationLine::published);
+    if (beside_published) fill_points(all.looks);
     return all;
 }
 
@@ -194,11 +217,12 @@ std::vector<LegendEntry> entries_of(const VariationInput& input, const LineLooks
     const std::vector<std::string> labels = distinct_labels(all.policies, label_max);
     for (std::size_t i = 0; i < all.policies.size(); ++i) {
         const PolicyLook& look = all.looks[i];
-        entries.push_back(
-            {labels[i], fmt::format("names[{}]", i + 1),
-             fmt::format("{} lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}'",
-                         input.places.empty() ? "linespoints" : "points",
-                         input.places.empty() ? look.dash : "1", look.point, look.colour)});
+        const auto line = std::ranges::find(input.lines, all.policies[i], &VariationLine::policy);
+        entries.push_back({labels[i], fmt::format("names[{}]", i + 1),
+                           fmt::format("{} lt 1 dt {} {} lc rgb '{}'",
+                                       input.places.empty() ? "linespoints" : "points",
+                                       input.places.empty() ? look.dash : "1",
+                                       point_of(*line, look), look.colour)});
     }
     if (any_interval(input)) {
         const std::string over = input.intervals_over.substr(0, input.intervals_over.find(" ("));
@@ -213,6 +237,15 @@ std::vector<LegendEntry> entries_of(const VariationInput& input, const LineLooks
     if (any_ideal(input)) {
         entries.push_back(own_entry(
             "ideal", fmt::format("lines lt 1 dt (1,3) lw 1.4 lc rgb '{}'", colour::black)));
+    }
+    if (input.simulated) {
+        entries.push_back(
+            own_entry("simulated", fmt::format("points pt 7 ps 0.8 lc rgb '{}'", colour::black)));
+    }
+    if (any_value(input, [](const VariationValue& value) { return value.given; })) {
+        entries.push_back(
+            own_entry("typed in or fitted",
+                      fmt::format("points pt 6 ps 0.7 lw 1.2 lc rgb '{}'", colour::black)));
     }
     for (std::size_t i = 0; i < input.published_as.size(); ++i) {
         const auto is_one = [&](const VariationValue& value) {
@@ -237,8 +270,9 @@ std::string plot_of(const VariationInput& input, const std::string& file, const 
     std::vector<std::string> bars;
     std::vector<std::string> lines;
     std::size_t row = 0;
+    std::size_t order = 0;
     for (const VariationLine& line : input.lines) {
-        const LineRows rows{input, line, file, row, quantity};
+        const LineRows rows{input, line, file, row, quantity, order++};
         row += line.points.size();
         if (line.column != column || line.points.empty()) continue;
         const PolicyLook& look = all.looks[all.of(line.policy)];

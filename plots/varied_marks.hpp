@@ -4,6 +4,7 @@
 // small, hollow, and of the same shape, so that grey tells whose it is.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>

@@ -210,6 +210,7 @@ void add_courses(plots::VariationInput& input, const FigureDescription& about) {
         if (line.published_course.empty()) continue;
         plots::VariationLine& course = input.lines.emplace_back();
         course.policy = line.name == "simulated" ? "published" : line.name + ", published";
+        course.published = true;
         course.column = place_in(input.columns, line.panel);
         for (const auto& [at, value] : line.published_course) {
             course.points.push_back({at, {{value}}, 0});
@@ -236,6 +237,24 @@ std::vector<ReproducedValue> shown_values(const ReproducedFigure& figure) {
     return shown;
 }
 
+bool is_given(std::string_view role) { return role == "typed in" || role == "fitted"; }
+
+// What a value's line is worth beside a published course; empty where there is none.
+std::string_view role_of_course(const FigureDescription& about, const ReproducedValue& value) {
+    for (const DescribedLine& line : about.lines) {
+        const bool own = line.name == value.line && line.panel == value.panel;
+        if (own && !line.published_course.empty()) return line.course_role;
+    }
+    return {};
+}
+
+// Whether its lines are simulated, and are not called so: rows of `describe` and courses are.
+bool needs_saying(const FigureDescription& about) {
+    const auto says = [](const DescribedLine& line) { return line.name == "simulated"; };
+    const auto describes = [](const DescribedRun& run) { return run.command == "describe"; };
+    return std::ranges::none_of(about.lines, says) && std::ranges::none_of(about.runs, describes);
+}
+
 plots::VariationInput input_of(const ReproducedFigure& figure) {
     plots::VariationInput input;
     input.title = figure.about.title;
@@ -243,6 +262,7 @@ plots::VariationInput input_of(const ReproducedFigure& figure) {
     input.column = figure.about.axis_column;
     input.steps = figure.about.steps;
     input.places = figure.about.places;
+    input.simulated = needs_saying(figure.about);
     for (const DescribedQuantity& one : figure.about.quantities) {
         input.quantities.push_back({one.name, one.axis, one.column, one.log_too, one.log});
     }
@@ -257,6 +277,7 @@ plots::VariationInput input_of(const ReproducedFigure& figure) {
         plots::VariationValue& drawn = points.back().values.emplace_back();
         drawn.mean = value.simulated;
         drawn.published = value.published;
+        drawn.given = is_given(value.role) || is_given(role_of_course(figure.about, value));
         if (value.published) drawn.published_as = place_in(input.published_as, value.published_as);
     }
     // Sources may name them from the largest down.

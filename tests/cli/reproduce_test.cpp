@@ -170,6 +170,17 @@ TEST_CASE("reproduce: a picture says what its published values are", "[cli]") {
     CHECK(script.find("title published[1]") == std::string::npos);
 }
 
+TEST_CASE("reproduce: a picture tells what is predicted from what was given", "[cli]") {
+    const ScratchFolder scratch;
+    REQUIRE(run_ukemi(scratch.path(), {"reproduce", "kungfu_interference", "--out", "f"}).code ==
+            0);
+    const std::string script = text_in(scratch / "f/kungfu_interference/kungfu_interference.gp");
+    CHECK(script.find("every ::20::31 using 2:3 with points pt 5 ps 0.4 lc rgb 'white'") !=
+          std::string::npos);
+    CHECK(script.find("title 'simulated'") != std::string::npos);
+    CHECK(script.find("title 'typed in or fitted'") != std::string::npos);
+}
+
 TEST_CASE("reproduce: names of places are whole", "[cli]") {
     const ScratchFolder scratch;
     REQUIRE(run_ukemi(scratch.path(), {"reproduce", "experts_steps", "--out", "f"}).code == 0);

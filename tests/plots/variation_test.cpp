@@ -4,6 +4,7 @@
 #include <string>
 
 #include "plots/figures.hpp"
+#include "plots/gnuplot.hpp"
 #include "tests/plots/scratch_folder.hpp"
 #include "tests/plots/without_gnuplot.hpp"
 
@@ -194,6 +195,42 @@ TEST_CASE("variation: what nobody published has a mark and a key of its own", "[
     input.variations[0].published_as.resize(4);
     CHECK(plots::draw_variation(input, folder.path(), without_gnuplot()).problem ==
           "variation: published values are of too many kinds");
+}
+
+TEST_CASE("variation: what was given is hollow, and keys say what is simulated", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    plots::VariationInput& figure = input.variations[0];
+    figure.simulated = true;
+    figure.lines[0].points[0].values[0].given = figure.lines[0].points[1].values[0].given = true;
+    figure.lines[1].published = true;
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    const std::string script = folder.text_of("variation.gp");
+    CHECK(has(script, "::0::1 using 2:3 with points pt 7 ps 0.4 lc rgb 'white'"));
+    CHECK(has(script, "NaN with points pt 7 ps 0.8 lc rgb '#000000' title 'simulated'"));
+    CHECK(has(script,
+              "NaN with points pt 6 ps 0.7 lw 1.2 lc rgb '#000000' title 'typed in or "
+              "fitted'"));
+    // A whole line that was published has rings, in its key, too.
+    CHECK(has(script, "::3::4 using 2:3 with linespoints lt 1 dt (14,3,2,3,2,3) pt 4 ps 1.7"));
+    CHECK(has(script, "lt 1 dt (14,3,2,3,2,3) pt 4 ps 1.7 lw 1.4 lc rgb '#56b4e9' title names[2]"));
+    plots::draw_variation(two_lines(), folder.path(), without_gnuplot());
+    CHECK_FALSE(has(folder.text_of("variation.gp"), "simulated"));
+}
+
+TEST_CASE("variation: steps of many places have a few marks as their keys do", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    plots::VariationInput& figure = input.variations[0];
+    figure.steps = true;
+    figure.lines.resize(1);
+    figure.lines[0].points.clear();
+    for (int i = 0; i < 140; ++i) {
+        figure.lines[0].points.push_back({static_cast<double>(i), {{30}, {60}}, 0});
+    }
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    CHECK(has(folder.text_of("variation.gp"),
+              "every 20::0::139 using 2:3 with points lw 1.8 pt 7 ps 0.8"));
 }
 
 TEST_CASE("variation: names on the axis, and values that hold until the next", "[figures]") {
