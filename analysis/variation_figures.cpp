@@ -83,8 +83,15 @@ std::optional<VariedAxis> varied_axis(std::string_view pointer,
     }
     axis.name = varied_words(pointer);
     if (const std::optional<ShownUnit> shown = shown_unit(unit, axis.at)) {
+        constexpr double digits_most = 1e4;  // of numbers that still say something: 3.6e+06 ms
         for (double& number : axis.at) number /= shown->of_unit;
-        axis.name += fmt::format(" ({})", shown->shown);
+        if (unit == "_s" && std::ranges::max(axis.at) > digits_most) {
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                axis.tics[axis.at[i]] = unquoted(values[i]);
+            }
+        } else {
+            axis.name += fmt::format(" ({})", shown->shown);
+        }
         unit = shown->suffix;
     } else if (!unit.empty()) {
         axis.name += fmt::format(" ({})", unit.substr(1));
@@ -190,6 +197,7 @@ std::vector<plots::VariationInput> VariationFigures::figures(
                                    others.empty() ? "" : "; ", others);
         figure.axis = name;
         figure.column = keys_.places.column;
+        figure.tics = keys_.places.tics;
         figure.quantities = quantities_;
         figure.intervals_over = intervals_over;
     }

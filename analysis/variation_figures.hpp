@@ -1,6 +1,7 @@
 // variation_figures.hpp — what a varied number does to cost and time, as figures show it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,8 @@ struct VariedAxis {
     std::string name;    // "checkpoint interval (min)"
     std::string column;  // "job_checkpoint_interval_min"
     std::vector<double> at;
+    // The same as they were written, where no unit suits all; `name` is without one then.
+    std::map<double, std::string> tics = {};
 };
 std::optional<VariedAxis> varied_axis(std::string_view pointer,
                                       std::span<const std::string> values);

@@ -237,25 +237,82 @@ std::string_view tic_format(const std::vector<double>& values) {
     return written_out(values) ? "'%.0f'" : "'%.4g'";
 }
 
+namespace {
+
+double share_of(AxisRange range, bool log_scale, double value) {
+    if (!log_scale) return (value - range.low) / (range.high - range.low);
+    return std::log(value / range.low) / std::log(range.high / range.low);
+}
+
+bool stand_evenly(const std::vector<double>& values, AxisRange range, bool log_scale) {
+    const auto gap = [&](std::size_t i) {
+        return share_of(range, log_scale, values[i + 1]) - share_of(range, log_scale, values[i]);
+    };
+    for (std::size_t i = 0; i + 1 < values.size(); ++i) {
+        if (std::abs(gap(i) - gap(0)) > 0.02 * gap(0)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<std::size_t> tics_with_room(const std::vector<double>& values,
+                                        const std::vector<std::string>& labels, AxisRange range,
+                                        bool log_scale, double pixels) {
+    const std::size_t count = values.size();
+    const auto share = [&](double value) { return share_of(range, log_scale, value); };
+    // Pixels left between the labels of two.
+    const auto between = [&](std::size_t left, std::size_t right) {
+        return pixels * (share(values[right]) - share(values[left])) - 8 -
+               (label_width(labels[left]) + label_width(labels[right])) / 2;
+    };
+    // One of each `stride`, and the last in place of those that are too close to it.
+    const auto chosen = [&](std::size_t stride, bool greedy) {
+        std::vector<std::size_t> kept;
+        for (std::size_t i = 0; i < count; i += stride) {
+            if (!greedy || kept.empty() || between(kept.back(), i) >= 0) kept.push_back(i);
+        }
+        if (kept.empty() || kept.back() + 1 == count) return kept;
+        while (kept.size() > 1 && between(kept.back(), count - 1) < 0) kept.pop_back();
+        kept.push_back(count - 1);
+        return kept;
+    };
+    if (!stand_evenly(values, range, log_scale)) return chosen(1, true);
+    std::vector<std::size_t> kept;
+    std::size_t first_stride = 0;
+    for (std::size_t stride = 1; stride < count; ++stride) {
+        const std::vector<std::size_t> some = chosen(stride, false);
+        bool fit = true;
+        for (std::size_t i = 1; i < some.size(); ++i)
+            fit = fit && between(some[i - 1], some[i]) >= 0;
+        if (!fit) continue;
+        if (first_stride == 0) {
+            first_stride = stride;
+            kept = some;
+        }
+        if (stride > 3 * first_stride) break;
+        if ((count - 1) % stride == 0) return some;  // as far from the last as from each other
+    }
+    return kept.empty() ? chosen(1, true) : kept;
+}
+
 std::string tics_at(const std::vector<double>& values, AxisRange range, bool log_scale,
                     double pixels) {
-    const auto at = [&](double value) {
-        const auto share = [&](double low, double high, double here) {
-            return pixels * (here - low) / (high - low);
-        };
-        return log_scale ? share(std::log(range.low), std::log(range.high), std::log(value))
-                         : share(range.low, range.high, value);
-    };
-    std::vector<std::string> tics;
-    double free_from = -pixels;
     const bool whole = written_out(values);
+    std::vector<std::string> labels;
     for (const double value : values) {
-        const std::string label =
-            whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
-        const double half = (label_width(label) + 8) / 2;
-        if (at(value) - half < free_from) continue;
-        free_from = at(value) + half;
-        tics.push_back(fmt::format("{}", value));
+        labels.push_back(whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value));
+    }
+    const std::vector<std::size_t> kept = tics_with_room(values, labels, range, log_scale, pixels);
+    constexpr std::size_t places_max = 20;  // a course has more: round numbers say as much
+    if (!log_scale && values.size() > places_max && kept.size() < values.size() &&
+        !stand_evenly(values, range, log_scale)) {
+        return fmt::format("set xtics {} nomirror out\n",
+                           tic_step(range.high - range.low, tics_on(pixels)));
+    }
+    std::vector<std::string> tics;
+    for (const std::size_t i : kept) {
+        tics.push_back(fmt::format("{}", values[i]));
     }
     return fmt::format("set xtics ({}) nomirror out\n", fmt::join(tics, ", "));
 }

@@ -69,8 +69,13 @@ AxisRange axis_range(double min, double max);
 // Whether values, all above zero, lie so far apart that a linear axis would hide the smaller ones.
 bool spans_decades(double min, double max);
 
-// "set xtics (…)" at these values, in order, but for those that would stand too close to the one
-// before on an axis of so many pixels.
+// Which of these values, in order, have room for their labels on an axis of so many pixels, the
+// first and the last among them: all, or every second, third, … of those that stand evenly, or
+// those that are not too close to the one before.
+std::vector<std::size_t> tics_with_room(const std::vector<double>& values,
+                                        const std::vector<std::string>& labels, AxisRange range,
+                                        bool log_scale, double pixels);
+// "set xtics (…)" at those of these values, or at round numbers for a course of many places.
 std::string tics_at(const std::vector<double>& values, AxisRange range, bool log_scale,
                     double pixels);
 // How gnuplot writes numbers at these values: whole ones below ten million in full.

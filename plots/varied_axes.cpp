@@ -23,9 +23,27 @@ bool log_places(const VariationInput& input) {
     return spans_decades(places.front(), places.back());
 }
 
+namespace {
+
+// Whether the largest of its means is a thousand times the least.
+bool spans_thousands(const VariationInput& input, std::size_t quantity) {
+    double least = std::numeric_limits<double>::max();
+    double most = 0;
+    for (const VariationLine& line : input.lines) {
+        for (const VariationPoint& point : line.points) {
+            least = std::min(least, point.values[quantity].mean);
+            most = std::max(most, point.values[quantity].mean);
+        }
+    }
+    return least > 0 && most >= 1000 * least;
+}
+
+}  // namespace
+
 bool on_log_axis(const VariationInput& input, std::size_t quantity) {
     const VariationQuantity& shown = input.quantities[quantity];
-    if (!shown.log && !(shown.log_too && log_places(input))) return false;
+    const bool wanted = shown.log_too || spans_thousands(input, quantity);
+    if (!shown.log && !(wanted && log_places(input))) return false;
     return std::ranges::all_of(input.lines, [&](const VariationLine& line) {
         return std::ranges::all_of(line.points, [&](const VariationPoint& point) {
             const VariationValue& value = point.values[quantity];

@@ -183,9 +183,40 @@ private:
                             static_cast<double>(input_.places.size()) - 0.5, input_.places.size());
         }
         name_all("places", distinct_labels(input_.places, place_max));
+        x_ = x;
+        if (!input_.tics.empty()) {
+            source_.settings += fmt::format("array tics[{}]\n", input_.tics.size());
+            name_all("tics", named_tics().labels);
+        }
         name_all("published", distinct_labels(input_.published_as, label_max));
         name_all("columns", named_ ? distinct_labels(input_.columns, 34)
                                    : std::vector<std::string>(input_.columns.size(), " "));
+    }
+
+    struct NamedTics {
+        std::vector<double> places;
+        std::vector<std::string> labels;
+    };
+    NamedTics named_tics() const {
+        NamedTics named;
+        std::vector<std::string> names;
+        for (const auto& [place, name] : input_.tics) {
+            named.places.push_back(place);
+            names.push_back(name);
+        }
+        named.labels = distinct_labels(names, place_max);
+        return named;
+    }
+    // For a panel; with their names below the lowest alone.
+    std::string xtics_named(bool lowest) const {
+        const NamedTics named = named_tics();
+        std::vector<std::string> tics;
+        for (const std::size_t i :
+             tics_with_room(named.places, named.labels, x_, log_places(input_), grid_.wide)) {
+            tics.push_back(lowest ? fmt::format("tics[{}] {}", i + 1, named.places[i])
+                                  : fmt::format("'' {}", named.places[i]));
+        }
+        return fmt::format("    set xtics ({}) nomirror out\n", fmt::join(tics, ", "));
     }
 
     void name_all(std::string_view array, const std::vector<std::string>& labels) {
@@ -215,6 +246,7 @@ private:
             1 - (top + grid_.high) / source_.height, log_y ? "set" : "unset", range.low, range.high,
             tics, place == 0 ? "'%g'" : "''",
             lowest && input_.places.empty() ? tic_format(places_of(input_)) : "''");
+        if (!input_.tics.empty()) text += xtics_named(lowest);
         for (std::size_t i = 0; lowest && i < input_.places.size(); ++i) {
             text += fmt::format(
                 "    set label {} places[{}] at first {},graph 0 right offset 0,-0.8 rotate by "
@@ -263,6 +295,7 @@ private:
     PanelGrid grid_;
     std::size_t rows_ = 0;
     double above_ = 0;
+    AxisRange x_;
     bool named_ = false;  // the columns
 };
 

@@ -233,6 +233,47 @@ TEST_CASE("variation: steps of many places have a few marks as their keys do", "
               "every 20::0::139 using 2:3 with points lw 1.8 pt 7 ps 0.8"));
 }
 
+TEST_CASE("variation: an axis over three decades of values is logarithmic", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    CHECK((plots::draw_variation(input, folder.path(), without_gnuplot()),
+           !has(folder.text_of("variation.gp"), "    set logscale y")));
+    plots::VariationLine& line = input.variations[0].lines[0];
+    line.points[0].values[0] = {0.004};
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    CHECK(has(folder.text_of("variation.gp"), "    set logscale y"));
+}
+
+TEST_CASE("variation: places may have names of their own", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    input.variations[0].tics = {{5, "5min"}, {10, "10min"}, {160, "160`min"}};
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    const std::string script = folder.text_of("variation.gp");
+    CHECK(has(script, "tics[3] = '160`min'\n"));
+    CHECK(has(script, "    set xtics ('' 5, '' 10, '' 160)"));  // the upper panel
+    CHECK(has(script, "    set xtics (tics[1] 5, tics[2] 10, tics[3] 160)"));
+}
+
+TEST_CASE("variation: tics that have no room are left out evenly, not the last", "[figures]") {
+    const auto tics_of = [](const std::vector<double>& values, bool log_scale, double pixels) {
+        const plots::AxisRange range{values.front(), values.back()};
+        return plots::tics_at(values, range, log_scale, pixels);
+    };
+    std::vector<double> fives;
+    for (int i = 0; i <= 20; ++i) fives.push_back(5 * i);
+    CHECK(tics_of(fives, false, 2000) != tics_of(fives, false, 400));
+    CHECK(has(tics_of(fives, false, 400), "(0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)"));
+    std::vector<double> hours;
+    for (int i = 0; i <= 23; ++i) hours.push_back(i);
+    CHECK(has(tics_of(hours, false, 300), "(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 23)"));
+    CHECK(has(tics_of({256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}, true, 300),
+              "(256, 1024, 4096, 16384, 65536)"));
+    CHECK(has(tics_of({1, 2, 4, 6, 8, 64}, false, 300), ", 64)"));
+    fives.insert(fives.begin() + 1, 1);  // of a course with a place of its own
+    CHECK(has(tics_of(fives, false, 400), "set xtics 20 nomirror"));
+}
+
 TEST_CASE("variation: names on the axis, and values that hold until the next", "[figures]") {
     const ScratchFolder folder;
     plots::FigureInput input = two_lines();
