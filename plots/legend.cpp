@@ -12,6 +12,7 @@ namespace {
 constexpr double row_height = 19;
 constexpr double sample_width = 46;  // and the space between columns
 constexpr double margin = 6;
+constexpr std::size_t rows_beside = 7;  // of several columns, which are no higher than a panel
 
 }  // namespace
 
@@ -29,6 +30,7 @@ Legend::Legend(LegendPlace place, std::vector<LegendEntry> entries, double width
             ? 1
             : std::max<std::size_t>(1, static_cast<std::size_t>(width / std::max(column_, 1.0)));
     rows_ = (entries_.size() + fit - 1) / fit;
+    if (width < narrow_width && rows_ > rows_beside) rows_ = entries_.size();
 }
 
 double Legend::height() const {
@@ -39,13 +41,16 @@ double Legend::height() const {
 std::string Legend::settings(double width, double height, double free_above) const {
     if (place_ == LegendPlace::none) return "    unset key\n";
     const bool right = place_ == LegendPlace::right;
-    const double x = right ? 1 - (column_ - margin) / width : 0.5;
+    const auto columns = static_cast<double>((entries_.size() + rows_ - 1) / rows_);
+    const double beside = right ? width - column_ : std::max(0.0, (width - columns * column_) / 2);
     const double y = place_ == LegendPlace::below ? (this->height() - margin) / height
                                                   : 1 - (free_above + margin) / height;
+    // Upright, gnuplot breaks a column that is higher than the panel; sideways it does not.
+    const std::string order = columns > 1 ? fmt::format("vertical maxrows {}", rows_)
+                                          : std::string("horizontal maxcols 1");
     return fmt::format(
-        "    set key at screen {},screen {} {} top vertical maxrows {} Left reverse samplen 2.5 "
-        "spacing 1.1\n",
-        x, y, right ? "left" : "center", rows_);
+        "    set key at screen {},screen {} left top {} Left reverse samplen 2.5 spacing 1.1\n",
+        (beside + margin) / width, y, order);
 }
 
 std::string Legend::plots() const {

@@ -139,6 +139,9 @@ public:
         rows_ = shown_.size() * grid_.lines;
         source_.height = static_cast<int>(above_ + row * static_cast<double>(rows_) + panel_below +
                                           room_for_places() + legend.below());
+        if (legend.right() > 0) {
+            source_.height = std::max(source_.height, static_cast<int>(above_ + legend.height()));
+        }
         settings(label_max);
         source_.settings += title.settings();
         source_.drawing = drawing(title, legend);
@@ -311,6 +314,9 @@ VariationInput with_room(VariationInput input, const std::string& name,
     if (all.policies.size() > varied_lines_max) {
         notes.push_back(fmt::format("{}: shows the first {} of {} policies", name, varied_lines_max,
                                     all.policies.size()));
+        const std::string_view before = input.title.empty() ? "" : "; ";
+        input.title += fmt::format("{}the first {} of {} lines", before, varied_lines_max,
+                                   all.policies.size());
         all.policies.resize(varied_lines_max);
     }
     std::erase_if(input.lines, [&](const VariationLine& line) {

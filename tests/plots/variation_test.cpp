@@ -218,6 +218,36 @@ TEST_CASE("variation: what was given is hollow, and keys say what is simulated",
     CHECK_FALSE(has(folder.text_of("variation.gp"), "simulated"));
 }
 
+TEST_CASE("variation: all keys have room, and what is not shown is said", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    plots::VariationInput& figure = input.variations[0];
+    for (int i = 0; i < 30; ++i) {
+        figure.lines.push_back(figure.lines[0]);
+        figure.lines.back().policy = "a policy with a name " + std::to_string(i);
+    }
+    plots::FigureOptions options = without_gnuplot();
+    plots::draw_variation(input, folder.path(), options);
+    CHECK(has(
+        folder.text_of("variation.gp"),
+        "title_lines[1] = 'cost and time against checkpoint interval; the first 12 of 32 lines'"));
+    figure.quantities.pop_back();
+    for (plots::VariationLine& line : figure.lines) {
+        for (plots::VariationPoint& point : line.points) point.values.pop_back();
+    }
+    figure.title.clear();
+    plots::draw_variation(input, folder.path(), options);
+    std::string script = folder.text_of("variation.gp");
+    // 12 lines, intervals and crosses.
+    const std::size_t size = script.find("dynamic");
+    CHECK(std::stoi(script.substr(script.rfind(',', size) + 1)) >= 14 * 19);
+    CHECK(has(script, "left top horizontal maxcols 1 "));
+    options.style.width_in = 3.3;
+    plots::draw_variation(input, folder.path(), options);
+    script = folder.text_of("variation.gp");
+    CHECK(has(script, "left top horizontal maxcols 1 "));
+}
+
 TEST_CASE("variation: steps of many places have a few marks as their keys do", "[figures]") {
     const ScratchFolder folder;
     plots::FigureInput input = two_lines();
