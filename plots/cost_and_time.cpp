@@ -150,24 +150,57 @@ std::string mean_mark(const PolicyRows& rows) {
     const bool several = rows.rows.size() != 1;
     const PolicyLook look =
         several ? PolicyLook{colour::black, "1", 7} : looks_of_policies(rows)[0];
-    return fmt::format("xerrorbars lt 1 pt {} ps 0.75 lw 1.6 lc rgb '{}'", look.point, look.colour);
+    return fmt::format("pt {} ps 0.75 lw 1.6 lc rgb '{}'", look.point, look.colour);
 }
 
-std::vector<LegendEntry> entries_of_runs(const std::string& over, const std::string& mark,
-                                         bool runs_shown, bool any_missed) {
+// Whether any policy has several runs, and any an interval of its mean.
+struct Several {
+    bool runs = false;
+    bool clusters = false;
+};
+Several several_of(const PolicyRows& rows) {
+    Several any;
+    for (const PolicyRow& row : rows.rows) {
+        any.runs = any.runs || row.runs.size() > 1;
+        any.clusters = any.clusters || spread_of(row, &RunPoint::cost_usd).summary.clusters > 1;
+    }
+    return any;
+}
+
+bool any_missed(const PolicyRows& rows) {
+    return std::ranges::any_of(rows.rows,
+                               [](const PolicyRow& row) { return missed_share(row) > 0; });
+}
+
+// Only of what there is.
+std::vector<LegendEntry> entries_of_runs(const PolicyRows& rows, const FigureInput& input,
+                                         bool runs_shown) {
     const std::string black(colour::black);
-    std::vector<LegendEntry> entries = {
-        own_entry("least to greatest", "lines lt 1 lw 1 lc rgb '" + black + "'"),
-        own_entry("quartiles", fmt::format("boxes lc rgb '{}' fs solid 0.6 border lc rgb '{}'",
-                                           colour::grey, black)),
-        own_entry("median", "points pt '|' ps 1 lc rgb '" + black + "'"),
-        own_entry(mean_title(over), mark, no_bars)};
+    const Several several = several_of(rows);
+    std::vector<LegendEntry> entries;
+    if (several.runs) {
+        entries = {
+            own_entry("least to greatest", "lines lt 1 lw 1 lc rgb '" + black + "'"),
+            own_entry("quartiles", fmt::format("boxes lc rgb '{}' fs solid 0.6 border lc rgb '{}'",
+                                               colour::grey, black)),
+            own_entry("median", "points pt '|' ps 1 lc rgb '" + black + "'")};
+    }
+    if (several.clusters) {
+        entries.push_back(own_entry(mean_title(input.intervals_over),
+                                    "xerrorbars lt 1 " + mean_mark(rows), no_bars));
+    } else if (several.runs) {
+        entries.push_back(own_entry("mean", "points " + mean_mark(rows)));
+    }
     if (runs_shown) {
         entries.push_back(own_entry("one run", "points pt 6 ps 0.4 lw 0.8 lc rgb '#555555'"));
     }
-    if (runs_shown && any_missed) {
-        entries.push_back(own_entry("one run, deadline missed",
+    if (runs_shown && any_missed(rows)) {
+        entries.push_back(own_entry("one run, late or unfinished",
                                     "points pt 2 ps 0.5 lw 1.2 lc rgb '" + black + "'"));
+    }
+    if (std::ranges::any_of(input.differences, &PairedCost::significant)) {
+        entries.push_back(
+            own_entry("filled: p_Holm < 0.05", "points pt 7 ps 1 lc rgb '" + black + "'"));
     }
     return entries;
 }
@@ -211,11 +244,6 @@ std::string looks_of_rows(const PolicyRows& rows) {
                             looks[i].colour.substr(1), looks[i].point);
     }
     return text + "shade(row) = shades[int(row) + 1]\npoint(row) = points[int(row) + 1]\n";
-}
-
-bool any_missed(const PolicyRows& rows) {
-    return std::ranges::any_of(rows.rows,
-                               [](const PolicyRow& row) { return missed_share(row) > 0; });
 }
 
 // The deadline, and beside the panel who missed it how often.
@@ -327,8 +355,7 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
     const bool missed = any_missed(rows);
     const bool narrow = layout.width < narrow_width;
     const Legend legend(options.style.place(LegendPlace::above),
-                        entries_of_runs(input.intervals_over, mean_mark(rows), runs_shown, missed),
-                        layout.width - 20);
+                        entries_of_runs(rows, input, runs_shown), layout.width - 20);
     Panels panels;
     panels.width = layout.width;
     panels.left = layout.left;
@@ -353,10 +380,10 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
     if (compared) {
         figure.data.emplace_back("cost_and_time_differences.csv",
                                  table_of_differences(rows, input.differences));
+        const auto letters = static_cast<std::size_t>(std::clamp(panels.wide() / 9, 12.0, 40.0));
         figure.settings += fmt::format(
             "baseline = {}\n",
-            gnuplot_string(label_text("against " + input.differences.front().baseline, 40) +
-                           ", filled: p_Holm < 0.05"));
+            gnuplot_string(label_text("against " + input.differences.front().baseline, letters)));
     }
     figure.drawing = "    set multiplot\n" + legend.settings(figure.width, figure.height, 0);
     for (std::size_t i = 0; i < shown.size(); ++i) {
