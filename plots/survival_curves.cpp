@@ -10,6 +10,7 @@
 #include "base/time_unit.hpp"
 #include "plots/gnuplot.hpp"
 #include "plots/panels.hpp"
+#include "plots/policy_looks.hpp"
 #include "plots/title.hpp"
 
 namespace ukemi::plots {
@@ -102,11 +103,17 @@ std::string table_of(const SurvivalInput& input) {
 
 std::vector<CurveStyle> styles_of(const SurvivalInput& input) {
     std::vector<CurveStyle> styles;
+    if (input.simulated) {  // by who decides, as in every figure
+        std::vector<std::string> names;
+        for (const SurvivalCurve& curve : input.curves) names.push_back(curve.name);
+        for (const PolicyLook& look : looks_of(names)) styles.push_back({look.colour, look.dash});
+        return styles;
+    }
     std::size_t recorded = 0;
     std::size_t generated = 0;
     for (const SurvivalCurve& curve : input.curves) {
-        const bool dashed = input.simulated ? recorded == curves_max : curve.generated;
-        styles.push_back(dashed ? generated_styles[generated++] : recorded_styles[recorded++]);
+        styles.push_back(curve.generated ? generated_styles[generated++]
+                                         : recorded_styles[recorded++]);
     }
     return styles;
 }

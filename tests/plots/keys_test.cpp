@@ -34,4 +34,19 @@ TEST_CASE("cost_and_time: keys are of what there is", "[figures]") {
     CHECK(has_key("one run'"));
 }
 
+TEST_CASE("completion_times: a scheduler has its own colour", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input;
+    plots::SurvivalInput& figure = input.completions.emplace_back();
+    figure.file_stem = "completion_times";
+    figure.simulated = true;
+    figure.curves = {{"srtf", false, {{1, 0.5}, {2, 0}}}, {"fifo_skip", false, {{3, 0}}}};
+    plots::draw_completion_times(input, folder.path(), without_gnuplot());
+    const std::string script = folder.text_of("completion_times.gp");
+    for (const char* name : {"srtf", "fifo_skip"}) {
+        CAPTURE(name);
+        CHECK(script.find(plots::look_of(name).colour) != std::string::npos);
+    }
+}
+
 }  // namespace ukemi
