@@ -137,11 +137,19 @@ FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& s
              fmt::format("linespoints lt 1 lw 2 dt {} pt {} ps 0.8 lc rgb '{}'",
                          drawn.looks[i].dash, drawn.looks[i].point, drawn.looks[i].colour)});
     }
+    if (has_band(lines)) {
+        entries.push_back(own_entry(
+            "95 % interval", fmt::format("boxes fs solid 0.3 noborder lc rgb '{}'", colour::grey)));
+    }
     const Legend legend(look.place(narrow ? LegendPlace::below : LegendPlace::right),
                         std::move(entries), figure.width - 20);
     Panels panels;
     panels.width = figure.width;
-    panels.left = most >= 1e4 ? 92 : 76;  // for the numbers of its axis
+    constexpr double beside_numbers = 51;  // the axis' name, a tic, and what is between them
+    panels.left =
+        std::max(76.0, beside_numbers +
+                           label_width(fmt::format(
+                               "{:.0f}", std::max(1000.0, style.log_scale ? 2.2 * most : most))));
     panels.above = 14;
     panels.right = 24;
     panels.make_room(legend);

@@ -44,6 +44,26 @@ TEST_CASE("batch_over_time: a row a change, and the last", "[figures][golden]") 
           "1,1,512,growing\n");
 }
 
+TEST_CASE("learned_over_time: bands have a key, and numbers room", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_runs();
+    constexpr std::string_view key = "title '95 % interval'";
+    plots::draw_learned_over_time(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("learned_over_time.gp").find(key) == std::string::npos);
+    input.learning[0].learned_band = {{{0, 0}, {2, 0.9}}, {{0, 0}, {2, 1}}};
+    plots::draw_learned_over_time(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("learned_over_time.gp").find(key) != std::string::npos);
+    const auto left_of = [&](double batch) {
+        input.learning[1].batch[1].second = batch;
+        plots::draw_batch_over_time(input, folder.path(), without_gnuplot());
+        const std::string script = folder.text_of("batch_over_time.gp");
+        constexpr std::string_view margin = "set lmargin at screen ";
+        return 1000 * std::stod(script.substr(script.find(margin) + margin.size()));  // pixels
+    };
+    CHECK(left_of(8192) > 90);  // its axis has 10000
+    CHECK(left_of(1e6) > left_of(8192));
+}
+
 TEST_CASE("batch_over_time: what no axis can show is refused, and no room is said", "[figures]") {
     const ScratchFolder folder;
     plots::FigureInput input = two_runs();
