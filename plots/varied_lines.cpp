@@ -27,7 +27,9 @@ constexpr int panel_above = 24;
 constexpr int panel_below = 52;
 constexpr int panel_gap = 20;
 constexpr int panel_width_min = 230;
-constexpr std::size_t place_max = 40;  // letters
+constexpr std::size_t place_max = 40;             // letters
+constexpr std::size_t places_beside_legend = 12;  // more names need the width of the picture
+constexpr double upright_name = 16;               // pixels that one takes along the axis
 
 std::string problem_of(const VariationInput& input) {
     if (input.published_as.size() > published_marks_max) {
@@ -129,7 +131,8 @@ public:
         source_.width = style.width(input.columns.size() > 1 ? 1000 : 760);
         const bool narrow = source_.width < narrow_width;
         const std::size_t label_max = narrow ? 26 : 40;
-        const Legend legend(style.place(narrow ? LegendPlace::below : LegendPlace::right),
+        const bool beside = !narrow && input.places.size() <= places_beside_legend;
+        const Legend legend(style.place(beside ? LegendPlace::right : LegendPlace::below),
                             entries_of(input, all_, label_max), source_.width - 20);
         grid_ = grid_of(input, source_.width - legend.right());
         const Title title(input.title, source_.width);
@@ -147,10 +150,23 @@ public:
         source_.drawing = drawing(title, legend);
     }
     const FigureSource& source() const { return source_; }
+    // What it has no room for; mostly empty.
+    std::string note() const {
+        if (named_places() == 1) return {};
+        return fmt::format("{}: one of {} places has its name, for want of room", source_.name,
+                           named_places());
+    }
 
 private:
     // Names of places stand aslant below the axis; many of them, upright.
     bool stand_upright() const { return input_.places.size() > 6; }
+    // One of so many has its name.
+    std::size_t named_places() const {
+        if (!stand_upright()) return 1;
+        const auto places = static_cast<double>(input_.places.size());
+        return static_cast<std::size_t>(
+            std::max(1.0, std::ceil(upright_name * places / grid_.wide)));
+    }
     double room_for_places() const {
         double widest = 0;
         for (const std::string& place : distinct_labels(input_.places, place_max)) {
@@ -177,8 +193,8 @@ private:
             !input_.steps ? tics_at(places, x, log_x, grid_.wide)
             : log_x       ? fmt::format("set xtics {} nomirror out\n", log_tics(x))
                           : "set xtics autofreq nomirror out\n",
-            gnuplot_string(label_text(input_.axis, static_cast<std::size_t>(source_.width / 8))),
-            all_.policies.size(), input_.columns.size(), input_.published_as.size());
+            gnuplot_string(label_text(input_.axis, axis_letters())), all_.policies.size(),
+            input_.columns.size(), input_.published_as.size());
         name_all("names", distinct_labels(all_.policies, label_max));
         if (!input_.places.empty()) {
             source_.settings +=
@@ -194,6 +210,15 @@ private:
         name_all("published", distinct_labels(input_.published_as, label_max));
         name_all("columns", named_ ? distinct_labels(input_.columns, 34)
                                    : std::vector<std::string>(input_.columns.size(), " "));
+    }
+
+    // As many as fit about the middle of the panels, up to the edge of the picture.
+    std::size_t axis_letters() const {
+        const double letter = 8;
+        const auto columns = static_cast<double>(grid_.columns);
+        const double middle = grid_.left + (columns * grid_.wide + (columns - 1) * panel_gap) / 2;
+        const double half = std::min(middle, source_.width - middle);
+        return static_cast<std::size_t>(std::max(10.0, 2 * half / letter));
     }
 
     struct NamedTics {
@@ -250,7 +275,7 @@ private:
             tics, place == 0 ? "'%g'" : "''",
             lowest && input_.places.empty() ? tic_format(places_of(input_)) : "''");
         if (!input_.tics.empty()) text += xtics_named(lowest);
-        for (std::size_t i = 0; lowest && i < input_.places.size(); ++i) {
+        for (std::size_t i = 0; lowest && i < input_.places.size(); i += named_places()) {
             text += fmt::format(
                 "    set label {} places[{}] at first {},graph 0 right offset 0,-0.8 rotate by "
                 "{}\n",
@@ -347,6 +372,7 @@ FigureResult draw_varied_lines(const std::string& figure,
         if (!any) continue;
         const VariedDrawing drawing(shown, figure, name, options.style);
         add_result(all, produce(drawing.source(), folder, options));
+        if (!drawing.note().empty()) all.notes.push_back(drawing.note());
     }
     if (variations.size() > variations_max) {
         all.notes.push_back(

@@ -304,6 +304,31 @@ TEST_CASE("variation: tics that have no room are left out evenly, not the last",
     CHECK(has(tics_of(fives, false, 400), "set xtics 20 nomirror"));
 }
 
+TEST_CASE("variation: names of places do not overprint each other", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    plots::VariationInput& figure = input.variations[0];
+    figure.axis = "an axis with a name that is much longer than a column";
+    figure.lines.resize(1);
+    figure.lines[0].points.clear();
+    for (int i = 0; i < 33; ++i) {
+        figure.places.push_back("place " + std::to_string(i));
+        figure.lines[0].points.push_back({static_cast<double>(i), {{30}, {60}}, 0});
+    }
+    plots::FigureOptions options = without_gnuplot();
+    CHECK(plots::draw_variation(input, folder.path(), options).notes.empty());
+    CHECK(has(folder.text_of("variation.gp"), "set label 301 places[2] at first 1,"));
+    options.style.width_in = 3.3;
+    const plots::FigureResult narrow = plots::draw_variation(input, folder.path(), options);
+    REQUIRE(narrow.notes.size() == 1);
+    CHECK(narrow.notes[0] == "variation: one of 3 places has its name, for want of room");
+    const std::string script = folder.text_of("variation.gp");
+    CHECK_FALSE(has(script, "places[2] at first"));
+    CHECK(has(script, "places[4] at first 3,"));
+    const std::size_t begin = script.find("axis_text = '") + 13;
+    CHECK(script.find('\'', begin) - begin < 40);
+}
+
 TEST_CASE("variation: names on the axis, and values that hold until the next", "[figures]") {
     const ScratchFolder folder;
     plots::FigureInput input = two_lines();
