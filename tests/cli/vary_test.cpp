@@ -135,6 +135,14 @@ TEST_CASE("varied axis: the largest unit in which all numbers are short", "[vary
     CHECK(axis_of({"7 s", "1.001 s"}) == "deadline (ms): 7000");
 }
 
+TEST_CASE("varied axis: what no unit suits stands as it is written", "[vary]") {
+    const auto axis = analysis::varied_axis("/job/restart", std::vector<std::string>{"1ms", "10h"});
+    REQUIRE(axis);
+    CHECK(axis->name == "restart");
+    CHECK(axis->column == "job_restart_ms");
+    CHECK(axis->tics == std::map<double, std::string>{{1, "1ms"}, {3.6e7, "10h"}});
+}
+
 TEST_CASE("ukemi diff: variants are not compared as if they were one scenario", "[cli][vary]") {
     const ScratchFolder scratch;
     REQUIRE(vary(scratch.path(), {"--out", "out", "--vary", "/seed=1,2"}).code == 0);
