@@ -103,6 +103,17 @@ std::string plot_of(const std::vector<RunLine>& lines, const RunLinesStyle& styl
     return fmt::format("    plot {}", fmt::join(bands, ", \\\n        "));
 }
 
+std::string value_axis(const RunLinesStyle& style, double least, double most) {
+    if (!style.log_scale) {
+        return fmt::format(
+            "set yrange [{}:{}]\n", style.low,
+            most > style.low ? style.low + 1.04 * (most - style.low) : style.low + 1);
+    }
+    const double beyond = most < 4 * least ? 2.2 : 1.25;  // so that there are tics
+    return fmt::format("set logscale y\nset yrange [{}:{}]\nset ytics {}\n", least / beyond,
+                       most * beyond, log_tics({least / beyond, most * beyond}));
+}
+
 FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& style,
                        const FigureStyle& look) {
     FigureSource figure;
@@ -161,13 +172,7 @@ FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& s
         drawn.factor = unit.per_hour;
         axis = fmt::format("time ({})", unit.symbol);
     }
-    const double beyond = most < 4 * least ? 2.2 : 1.25;  // so that there are tics
-    const std::string range =
-        style.log_scale
-            ? fmt::format("set logscale y\nset yrange [{}:{}]\nset ytics {}\n", least / beyond,
-                          most * beyond, log_tics({least / beyond, most * beyond}))
-            : fmt::format("set yrange [{}:{}]\n", style.low,
-                          most > style.low ? style.low + 1.04 * (most - style.low) : style.low + 1);
+    const std::string range = value_axis(style, least, most);
     const double end = last > 0 ? 1.02 * last * drawn.factor : 1;
     figure.settings = fmt::format(
         "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\n"
