@@ -291,7 +291,8 @@ std::vector<std::size_t> tics_with_room(const std::vector<double>& values,
             kept = some;
         }
         if (stride > 3 * first_stride) break;
-        if ((count - 1) % stride == 0) return some;  // as far from the last as from each other
+        const bool few = (count - 1) / stride < 3 && stride > first_stride;
+        if (!few && (count - 1) % stride == 0) return some;  // as far from the last as between
     }
     return kept.empty() ? chosen(1, true) : kept;
 }

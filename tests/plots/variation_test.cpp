@@ -1,5 +1,6 @@
 // variation_test.cpp — what a varied number does: the numbers drawn, the axes, the panels.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -299,6 +300,9 @@ TEST_CASE("variation: tics that have no room are left out evenly, not the last",
     CHECK(has(tics_of(hours, false, 300), "(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 23)"));
     CHECK(has(tics_of({256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}, true, 300),
               "(256, 1024, 4096, 16384, 65536)"));
+    std::vector<double> powers;
+    for (int i = 0; i <= 14; ++i) powers.push_back(std::pow(2.0, i));
+    CHECK(has(tics_of(powers, true, 260), "(1, 8, 64, 512, 16384)"));
     CHECK(has(tics_of({1, 2, 4, 6, 8, 64}, false, 300), ", 64)"));
     fives.insert(fives.begin() + 1, 1);  // of a course with a place of its own
     CHECK(has(tics_of(fives, false, 400), "set xtics 20 nomirror"));
