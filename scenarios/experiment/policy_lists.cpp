@@ -172,23 +172,27 @@ void expect_first_plan(const Scenario& scenario, const policies::Capabilities& w
 namespace {
 
 // A policy must not wait for what this job never has.
-void expect_hooks_of(const policies::Policy& policy, const PolicyList& list, const Scenario& of) {
+void expect_steps_for(const policies::Policy& policy, const PolicyList& list, const Scenario& of) {
     using policies::Hook;
     const policies::HookSet hooks = policy.hooks();
-    const bool by_step = hooks.has(Hook::before_step) || hooks.has(Hook::after_step);
-    if (by_step && of.job.samples_per_epoch == 0) {
-        throw InputError(list.where, "",
-                         fmt::format("\"{}\" looks at steps, and the job has none: its work is "
-                                     "given as time (\"samples\" and \"batch\" at /job)",
-                                     policy.name()));
-    }
-    const bool by_epoch = hooks.has(Hook::before_epoch) || hooks.has(Hook::after_epoch);
-    if (by_epoch && of.job.samples_per_epoch > 0 && !of.job.has_epochs) {
-        throw InputError(list.where, "",
-                         fmt::format("\"{}\" goes by epochs, and the job does not say how long one "
-                                     "is (\"samples_per_epoch\" at /job)",
-                                     policy.name()));
-    }
+    if (!hooks.has(Hook::before_step) && !hooks.has(Hook::after_step)) return;
+    if (of.job.samples_per_epoch > 0) return;
+    throw InputError(
+        list.where, "",
+        fmt::format("\"{}\" looks at steps, and the job has none: its work is given as "
+                    "time (\"samples\" and \"batch\" at /job)",
+                    policy.name()));
+}
+
+void expect_epochs_for(const policies::Policy& policy, const PolicyList& list, const Scenario& of) {
+    using policies::Hook;
+    const policies::HookSet hooks = policy.hooks();
+    if (!hooks.has(Hook::before_epoch) && !hooks.has(Hook::after_epoch)) return;
+    if (of.job.samples_per_epoch == 0 || of.job.has_epochs) return;
+    throw InputError(list.where, "",
+                     fmt::format("\"{}\" goes by epochs, and the job does not say how long one is "
+                                 "(\"samples_per_epoch\" at /job)",
+                                 policy.name()));
 }
 
 }  // namespace
@@ -209,9 +213,10 @@ void check_policies(const PolicyList& list, const Scenario& scenario,
                                      list.label()));
     }
     const auto policies = make_policies(list);
+    for (const auto& policy : policies) expect_steps_for(*policy, list, scenario);
     const std::string conflict = policies::policy_conflict(policies, world);
     if (!conflict.empty()) throw InputError(list.where, "", conflict);
-    for (const auto& policy : policies) expect_hooks_of(*policy, list, scenario);
+    for (const auto& policy : policies) expect_epochs_for(*policy, list, scenario);
 }
 
 }  // namespace ukemi::scenarios

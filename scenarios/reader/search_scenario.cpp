@@ -102,8 +102,13 @@ void read_range(ConfigReader& section, sim::SearchedKey& key) {
     key.is_whole = section.flag("whole", false);
     key.points = static_cast<std::size_t>(section.integer("points", 2, trials_most, 5));
     if (explores(section)) return;
-    if (key.low >= key.high) section.fail("to", "expected more than \"from\"");
-    if (key.is_logarithmic && key.low <= 0) section.fail("from", "expected more than 0 on \"log\"");
+    if (key.low >= key.high) {
+        section.fail("to",
+                     fmt::format("expected more than \"from\", {}, found {}", key.low, key.high));
+    }
+    if (key.is_logarithmic && key.low <= 0) {
+        section.fail("from", fmt::format("expected more than 0 on \"log\", found {}", key.low));
+    }
     if (!key.is_whole) return;
     for (const auto& [name, end] : {std::pair("from", key.low), std::pair("to", key.high)}) {
         if (end == std::floor(end)) continue;
@@ -157,10 +162,19 @@ bool can_change(std::string_view pointer) {
            pointer.starts_with("/training/optimiser/");
 }
 
-void check_searcher(ConfigReader& section, const sim::SearcherEntry& entry,
-                    const sim::Searcher& made, const SearchScenario& scenario) {
-    const std::string_view problem = made.problem({scenario.trials, scenario.units, scenario.seed});
+void check_searcher(ConfigReader& section, const sim::SearcherEntry& entry, sim::Searcher& made,
+                    const SearchScenario& scenario) {
+    const sim::SearchTerms terms{scenario.trials, scenario.units, scenario.seed};
+    const std::string problem = made.problem(terms);
     if (!problem.empty()) section.fail("", problem);
+    made.begin(terms);
+    constexpr std::size_t pieces_most = 200'000;  // more would be a search of days
+    if (made.pieces_max() > pieces_most) {
+        section.fail("name",
+                     fmt::format("{} trains {} pieces: expected at most {} (fewer \"units\" "
+                                 "or \"trials\")",
+                                 entry.name, made.pieces_max(), pieces_most));
+    }
     if (entry.on_grid) {
         double points = 1;
         for (const sim::SearchedKey& key : scenario.space) {

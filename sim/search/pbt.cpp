@@ -3,6 +3,8 @@
 //
 // The population is compared when all have trained as far (the published one compares a member with
 // the last scores of the others): so what is found does not depend on the scheduler.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -20,9 +22,11 @@ public:
         : interval_(parameters.integer("interval", 1, 1'000'000, 1)),
           replaced_(parameters.number("replaced", 0, 0.5, 0.2)) {}
     std::string_view name() const override { return "pbt"; }
-    std::string_view problem(const SearchTerms& terms) const override {
-        return interval_ > terms.units ? "expected at most the units of a full training"
-                                       : std::string_view();
+    std::string problem(const SearchTerms& terms) const override {
+        if (interval_ <= terms.units) return {};
+        return fmt::format(
+            "\"interval\": expected at most the {} units of a full training, found {}", terms.units,
+            interval_);
     }
     void begin(const SearchTerms& terms) override {
         terms_ = terms;

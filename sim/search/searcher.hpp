@@ -49,7 +49,7 @@ public:
     virtual ~Searcher() = default;
     virtual std::string_view name() const = 0;
     // Why a search of so many units cannot be done so; empty if it can.
-    virtual std::string_view problem(const SearchTerms&) const { return {}; }
+    virtual std::string problem(const SearchTerms&) const { return {}; }
     virtual void begin(const SearchTerms& terms) = 0;
     virtual std::size_t trials() const = 0;      // that it starts in all; after begin()
     virtual std::size_t pieces_max() const = 0;  // that it asks for at most; after begin()

@@ -156,11 +156,12 @@ TEST_CASE("ukemi search: wrong scenarios are refused in one line", "[cli][search
         {"/searchers/1/name=random", "\"random\" stands there twice"},
         {"/searchers/1/eta=1", "at /searchers/1/eta: expected an integer from 2"},
         {"/searchers/1={\"name\": \"pbt\", \"interval\": 10}",
-         "at /searchers/1: expected at most the units of a full training"},
+         "at /searchers/1: \"interval\": expected at most the 9 units of a full training, "
+         "found 10"},
         {"/space=[]", "at /space: expected 1 to 12 keys of the trial"},
         {"/space/0/key=job", "at /space/0/key: expected a key of the trial"},
         {"/space/0/from=90", "at /space/0/to: expected more than \"from\""},
-        {"/space/0/from=0", "at /space/0/from: expected more than 0 on \"log\""},
+        {"/space/0/from=0", "at /space/0/from: expected more than 0 on \"log\", found 0"},
         {"/space/0={\"key\": \"/job/batch\", \"from\": 0.5, \"to\": 9, \"whole\": true}",
          "at /space/0/from: expected a whole number beside \"whole\", found 0.5"},
         {"/space/0/key=/job/batch/momentum",
@@ -187,6 +188,12 @@ TEST_CASE("ukemi search: wrong scenarios are refused in one line", "[cli][search
         CHECK(is_one_line(ran.err));
         CHECK_THAT(ran.err, Catch::Contains(row.message));
     }
+    const Ran endless =
+        run_ukemi(scratch.path(), {"search", "small.json", "--set", "/units=1000000", "--set",
+                                   R"(/searchers=[{"name": "hyperband"}])"});
+    CHECK(endless.code == 2);
+    CHECK_THAT(endless.err, Catch::Contains("at /searchers/0/name: hyperband trains ") &&
+                                Catch::Contains(" pieces: expected at most 200000"));
     const Ran twice = run_ukemi(scratch.path(), {"search", "small.json", "--set", "/space/0/to=6",
                                                  "--set", "/searchers/0/name=grid"});
     CHECK(twice.code == 2);
