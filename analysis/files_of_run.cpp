@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/input_error.hpp"
 #include "base/input_files.hpp"
 #include "base/plain_text.hpp"
 
@@ -18,14 +19,19 @@ nlohmann::json files_of_run() {
     return files;
 }
 
-void expect_files(const nlohmann::json& about) {
+void expect_files(const nlohmann::json& about, const std::filesystem::path& run_json) {
     if (!about.contains("files")) return;
     for (const auto& [file, written] : about.at("files").items()) {
         const auto& text = written.get_ref<const std::string&>();
         std::uint64_t digest = 0;
         const char* end = text.data() + text.size();
         const auto [stopped, error] = std::from_chars(text.data(), end, digest, 16);
-        if (error == std::errc() && stopped == end) InputFiles::expect(file, digest);
+        if (error != std::errc() || stopped != end) {
+            throw InputError(run_json.string(), "",
+                             fmt::format("damaged: expected a digest of {}, found {}",
+                                         ukemi::quoted(file), ukemi::quoted(text)));
+        }
+        InputFiles::expect(file, digest);
     }
 }
 

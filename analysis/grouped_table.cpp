@@ -60,17 +60,15 @@ std::string notes_on_groups(std::span<const GroupMeans> groups) {
         several = several || group.outcome.runs > 1;
         unfinished = unfinished || group.outcome.finished < group.outcome.runs;
     }
-    std::string text = "met%: runs in time; ";
     constexpr std::size_t shown_most = 3;
+    constexpr std::string_view half = "+/-: half the 95 % interval of the mean, over";
+    std::string text = "met%: runs in time; ";
     if (over.empty()) {
-        text += several ? std::string(no_interval_words) : "one run each: no interval";
+        text += several ? no_interval_words : "one run each: no interval";
+    } else if (over.size() <= shown_most) {
+        text += fmt::format("{} {}", half, fmt::join(over, " or "));
     } else {
-        text += "+/-: half the 95 % interval of the mean, over ";
-    }
-    if (!over.empty() && over.size() <= shown_most) {
-        text += fmt::format("{}", fmt::join(over, " or "));
-    } else if (over.size() > shown_most) {
-        text += "what is independent in each group (--csv says what)";
+        text += fmt::format("{} what is independent in each group (--csv says what)", half);
     }
     text += "\n";
     if (repeated > 0) {

@@ -138,7 +138,7 @@ std::optional<StoredInputs> stored_inputs(const fs::path& file) {
                          "can: ukemi replay-log");
     }
     try {
-        expect_files(about);
+        expect_files(about, file);
         return inputs_in(about);
     } catch (const json::exception& error) {
         throw InputError(file.string(), "", fmt::format("damaged: {}", one_line(error.what())));

@@ -7,6 +7,7 @@
 
 #include "analysis/build_info.hpp"
 #include "analysis/files_of_run.hpp"
+#include "analysis/result_doubts.hpp"
 #include "analysis/typed_command.hpp"
 #include "base/plain_text.hpp"
 #include "base/text_digest.hpp"
@@ -39,6 +40,10 @@ plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFi
                     {"commit", build_commit()},
                     {"build", build_description()}}}};
     about["files"] = files_of_run();
+    if (const auto changed = warnings_of_changed_files(); !changed.empty()) {
+        warn(changed, false);
+        about["warnings"] = changed;
+    }
     if (!typed_command().empty()) about["typed"] = typed_command();
     for (const scenarios::VariedKey& key : what.document.varied) {
         about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});

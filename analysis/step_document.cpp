@@ -32,7 +32,7 @@ void take_run(StepDocument& document, const fs::path& file, std::string_view com
                                 : "is of runs on a market: ukemi replay or compare runs it again");
     }
     try {
-        expect_files(about);
+        expect_files(about, file);
         // Files that the scenario names lie beside it, wherever its results are.
         document.file = about.at("scenario_file").get<std::string>();
         for (const json& key : about.at("vary")) {

@@ -1,5 +1,6 @@
 // files_read.hpp — what was in the files that a piece of work has read: what it depends on beside
-// the document that names them.
+// the document that names them. One number for all of a piece of work in one thread;
+// input_files.hpp keeps one a file, for a whole command.
 #pragma once
 
 #include <cstdint>

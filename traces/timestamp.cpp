@@ -75,9 +75,10 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
     if (hour < 0 || hour > 23 || !take(text, ':')) return std::nullopt;
     const int minute = take_digits(text, 2);
     if (minute < 0 || minute > 59) return std::nullopt;
-    const int whole_second = take(text, ':') ? take_digits(text, 2) : 0;
+    const bool has_seconds = take(text, ':');
+    const int whole_second = has_seconds ? take_digits(text, 2) : 0;
     if (whole_second < 0 || whole_second > 59) return std::nullopt;
-    const auto fraction = take_fraction(text);
+    const auto fraction = has_seconds ? take_fraction(text) : 0;
     if (!fraction) return std::nullopt;
     const auto ahead = take_offset(text);
     if (!ahead || !text.empty()) return std::nullopt;

@@ -188,11 +188,13 @@ void expect_epochs_for(const policies::Policy& policy, const PolicyList& list, c
     using policies::Hook;
     const policies::HookSet hooks = policy.hooks();
     if (!hooks.has(Hook::before_epoch) && !hooks.has(Hook::after_epoch)) return;
-    if (of.job.samples_per_epoch == 0 || of.job.has_epochs) return;
+    if (of.job.has_epochs) return;
+    const bool by_time = of.job.samples_per_epoch == 0;
     throw InputError(list.where, "",
-                     fmt::format("\"{}\" goes by epochs, and the job does not say how long one is "
-                                 "(\"samples_per_epoch\" at /job)",
-                                 policy.name()));
+                     fmt::format("\"{}\" goes by epochs, and the job {}", policy.name(),
+                                 by_time ? "has none: its work is given as time"
+                                         : "does not say how long one is (\"samples_per_epoch\" at "
+                                           "/job)"));
 }
 
 }  // namespace

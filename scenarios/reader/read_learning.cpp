@@ -193,7 +193,9 @@ std::shared_ptr<const sim::LearningModel> read_curves(ConfigReader& config, sim:
         if (config.has("curves")) {
             config.fail("curves_file", "stands beside \"curves\": expected one of them");
         }
-        const std::filesystem::path file = config.beside(config.text("curves_file"));
+        const std::string name = config.text("curves_file");
+        if (name.empty()) config.fail("curves_file", "expected a file, found \"\"");
+        const std::filesystem::path file = config.beside(name);
         all.curves = config.of_file("curves_file", [&] { return read_curve_file(file); });
     } else {
         all.curves = read_curve_table(config.object("curves"));

@@ -184,11 +184,13 @@ private:
 std::string curves_problem(const RecordedCurves& all) {
     for (std::size_t i = 0; i < all.curves.size(); ++i) {
         const RecordedCurve& curve = all.curves[i];
-        if (curve.points.size() < 2) return "a curve needs at least two points";
+        if (curve.points.size() < 2) {
+            return fmt::format("the curve of batch {} needs at least two points", curve.batch);
+        }
         if (i > 0 && curve.batch <= all.curves[i - 1].batch) return "batches have to rise";
         for (std::size_t point = 1; point < curve.points.size(); ++point) {
             if (curve.points[point].samples <= curve.points[point - 1].samples) {
-                return "a curve's samples have to rise";
+                return fmt::format("the samples of batch {} have to rise", curve.batch);
             }
         }
     }

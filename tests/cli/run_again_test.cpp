@@ -124,6 +124,35 @@ TEST_CASE("run again: a trace that has changed since is named, and refused where
     CHECK(other.err == "");
 }
 
+TEST_CASE("run again: files of a schedule that have changed are named, and so is a damaged digest",
+          "[cli][again]") {
+    const ScratchFolder scratch;
+    const std::string head = "job_id,submission_time,duration,num_gpu\n";
+    write_file(scratch.path() / "w.csv", head + "a,0,50,1\n");
+    write_file(scratch.path() / "s.json",
+               R"({"name": "s", "seed": 1, "cluster": {"machines": 1, "gpus_per_machine": 1},
+                   "jobs": {"workload": "w.csv"}, "schedulers": [{"name": "fifo"}]})");
+    const Ran first = run_ukemi(scratch.path(), {"schedule", "s.json", "--out", "first"});
+    INFO(first.err);
+    REQUIRE(first.code == 0);
+    CHECK(run_ukemi(scratch.path(), {"schedule", "first", "--out", "same"}).err == "");
+    write_file(scratch.path() / "w.csv", head + "a,0,60,1\n");
+    const Ran again = run_ukemi(scratch.path(), {"schedule", "first", "--out", "again"});
+    CHECK(again.code == 0);
+    CHECK_THAT(again.err, Catch::StartsWith("warning: w.csv has changed since"));
+    json about = json::parse(text_in(scratch.path() / "again/run.json"));
+    CHECK(about.at("warnings").size() == 1);
+    about.at("files").at("w.csv") = "xyz";
+    write_file(scratch.path() / "again/run.json", about.dump());
+    const Ran damaged = run_ukemi(scratch.path(), {"schedule", "again", "--out", "no"});
+    CHECK(damaged.code == 2);
+    CHECK_THAT(damaged.err, Catch::EndsWith("run.json: damaged: expected a digest of \"w.csv\", "
+                                            "found \"xyz\"\n"));
+    about.erase("files");  // as older ones are
+    write_file(scratch.path() / "again/run.json", about.dump());
+    CHECK(run_ukemi(scratch.path(), {"schedule", "again", "--out", "old"}).err == "");
+}
+
 TEST_CASE("run again: the typed command can be pasted into a shell", "[cli][again]") {
     const ScratchFolder scratch;
     const Ran first =

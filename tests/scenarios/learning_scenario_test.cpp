@@ -197,6 +197,13 @@ TEST_CASE("learning scenario: curves may stand in a file, all batches together",
     CHECK_THAT(complaint(head + "50,0,0.1\n50,9,0.7\n"),
                Catch::EndsWith("/learning/curves_file: the reference batch never gets to the "
                                "target"));
+    CHECK_THAT(complaint(head + "50,0,0.1\n50,9,0.9\n400,0,0.1\n"),
+               Catch::EndsWith("/learning/curves_file: the curve of batch 400 needs at least two "
+                               "points"));
+    CHECK_THAT(complaint_of([] {
+                   learning(R"({"model": "recorded_curves", "curves_file": "", "target": 1})");
+               }),
+               Catch::EndsWith("/learning/curves_file: expected a file, found \"\""));
     CHECK_THAT(complaint(head + "50,0,0.1\n50,9,0.9\n", R"(, "curves": {})"),
                Catch::EndsWith("stands beside \"curves\": expected one of them"));
 }
