@@ -321,6 +321,9 @@ fi
 # shellcheck disable=SC2086
 step accuracy-resnet20 60 bench_learners --model resnet20 --out out/resnet20 --parts accuracy $data
 images=${UKEMI_BUNDLE_IMAGES:-}
+case " ${UKEMI_BUNDLE_ONLY:-} " in
+    *" trained-resnet20 "*) [ -n "$images" ] || [ ! -d data/all ] || images=data/all ;;
+esac
 if [ -n "$images" ]; then
     train_s=${UKEMI_BUNDLE_TRAIN:-60}
     packed=  # as Fashion-MNIST is published, or not

@@ -162,8 +162,16 @@ struct LineRows {
                 file, some_marks, begin + some_marks * order / (order + 1),
                 begin + line.points.size() - 1, mean(), point_of(line, look), look.colour));
         }
+        return all;
+    }
+
+    // Above all lines, so that none of another makes a given point look like a predicted one.
+    std::vector<std::string> marks_above(const PolicyLook& look) const {
+        std::vector<std::string> all;
         for (const std::string& some :
              rows_where([](const VariationValue& value) { return value.given; })) {
+            all.push_back(fmt::format("{} using 2:{} with points {} lc rgb '{}' notitle", some,
+                                      mean(), point_of(line, look), look.colour));
             all.push_back(fmt::format("{} using 2:{} with points pt {} ps 0.4 lc rgb '{}' notitle",
                                       some, mean(), look.point, hollow_inside));
         }
@@ -269,6 +277,7 @@ std::string plot_of(const VariationInput& input, const std::string& file, const 
                     std::size_t column, std::size_t quantity) {
     std::vector<std::string> bars;
     std::vector<std::string> lines;
+    std::vector<std::string> above;
     std::size_t row = 0;
     std::size_t order = 0;
     for (const VariationLine& line : input.lines) {
@@ -278,8 +287,10 @@ std::string plot_of(const VariationInput& input, const std::string& file, const 
         const PolicyLook& look = all.looks[all.of(line.policy)];
         for (std::string& bar : rows.bars(look)) bars.push_back(std::move(bar));
         for (std::string& mark : rows.marks(look)) lines.push_back(std::move(mark));
+        for (std::string& mark : rows.marks_above(look)) above.push_back(std::move(mark));
     }
     bars.insert(bars.end(), lines.begin(), lines.end());
+    bars.insert(bars.end(), above.begin(), above.end());
     if (bars.empty()) bars.emplace_back("NaN notitle");
     return fmt::format("    plot {}", fmt::join(bars, ", \\\n        "));
 }
