@@ -286,7 +286,7 @@ TEST_CASE("variation: places may have names of their own", "[figures]") {
     CHECK(has(script, "    set xtics (tics[1] 5, tics[2] 10, tics[3] 160)"));
 }
 
-TEST_CASE("variation: tics that have no room are left out evenly, not the last", "[figures]") {
+TEST_CASE("variation: tics that have no room are left out, evenly but for the last", "[figures]") {
     const auto tics_of = [](const std::vector<double>& values, bool log_scale, double pixels) {
         const plots::AxisRange range{values.front(), values.back()};
         return plots::tics_at(values, range, log_scale, pixels);

@@ -203,20 +203,31 @@ TEST_CASE("nccl: after a loss the next group has a new id and forgets the old", 
     CHECK(calls.finishes == 1);
 }
 
-TEST_CASE("nccl: a shrink that fails on the parent says the parent's reason", "[nccl]") {
+namespace {
+
+// A group of two that is formed, seen by its first rank.
+struct ParentOfTwo {
     FakeBoard board;
-    FakeNccl calls(board);
-    FakeNccl other_calls(board);
-    const NcclId id = calls.new_id();
-    other_calls.init(id, 1, 2);
-    NcclCommunicator parent(calls, {{1, 0, 2}, 1s, 1s, {}});
-    REQUIRE(parent.connect(id) == Outcome::ok);
-    calls.shrink_fails = true;
-    NcclCommunicator peers(calls, {{2, 0, 1}, 1s, 1s, {}});
-    CHECK(peers.connect_within(parent, std::vector{1}) == Outcome::peer_lost);
+    FakeNccl calls{board};
+    FakeNccl other_calls{board};
+    NcclCommunicator parent{calls, {{1, 0, 2}, 1s, 1s, {}}};
+    ParentOfTwo() {
+        const NcclId id = calls.new_id();
+        other_calls.init(id, 1, 2);
+        REQUIRE(parent.connect(id) == Outcome::ok);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("nccl: a shrink that fails on the parent says the parent's reason", "[nccl]") {
+    ParentOfTwo two;
+    two.calls.shrink_fails = true;
+    NcclCommunicator peers(two.calls, {{2, 0, 1}, 1s, 1s, {}});
+    CHECK(peers.connect_within(two.parent, std::vector{1}) == Outcome::peer_lost);
     CHECK_FALSE(peers.is_ready());
     CHECK(peers.why() == "the shrink failed");
-    CHECK(calls.aborts == 1);  // of the child
+    CHECK(two.calls.aborts == 1);  // of the child
 }
 
 TEST_CASE("nccl: what is gathered may begin where the own part lies", "[nccl]") {
@@ -240,18 +251,12 @@ TEST_CASE("nccl: what is gathered may begin where the own part lies", "[nccl]") 
 }
 
 TEST_CASE("nccl: a group within which a shrink hangs is not whole", "[nccl]") {
-    FakeBoard board;
-    FakeNccl calls(board);
-    FakeNccl other_calls(board);
-    const NcclId id = calls.new_id();
-    other_calls.init(id, 1, 2);
-    NcclCommunicator parent(calls, {{1, 0, 2}, 1s, 1s, {}});
-    REQUIRE(parent.connect(id) == Outcome::ok);
-    CHECK(parent.is_ready());
-    calls.shrink_lasts = 1'000'000;
-    NcclCommunicator peers(calls, {{2, 0, 1}, 1s, 20ms, {}});
-    CHECK(peers.connect_within(parent, std::vector{1}) == Outcome::timed_out);
-    CHECK_FALSE(parent.is_ready());
+    ParentOfTwo two;
+    CHECK(two.parent.is_ready());
+    two.calls.shrink_lasts = 1'000'000;
+    NcclCommunicator peers(two.calls, {{2, 0, 1}, 1s, 20ms, {}});
+    CHECK(peers.connect_within(two.parent, std::vector{1}) == Outcome::timed_out);
+    CHECK_FALSE(two.parent.is_ready());
 }
 
 TEST_CASE("nccl order: the list decides, whichever thread comes first", "[nccl]") {
