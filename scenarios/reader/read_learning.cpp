@@ -197,6 +197,8 @@ std::shared_ptr<const sim::LearningModel> read_curves(ConfigReader& config, sim:
         if (name.empty()) config.fail("curves_file", "expected a file, found \"\"");
         const std::filesystem::path file = config.beside(name);
         all.curves = config.of_file("curves_file", [&] { return read_curve_file(file); });
+    } else if (!config.has("curves")) {
+        config.fail("curves", "expected curves here or in \"curves_file\", found neither");
     } else {
         all.curves = read_curve_table(config.object("curves"));
     }

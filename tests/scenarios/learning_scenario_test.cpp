@@ -201,6 +201,11 @@ TEST_CASE("learning scenario: curves may stand in a file, all batches together",
                Catch::EndsWith("/learning/curves_file: the curve of batch 400 needs at least two "
                                "points"));
     CHECK_THAT(complaint_of([] {
+                   learning(R"({"model": "recorded_curves", "curve_file": "x", "target": 1})");
+               }),
+               Catch::EndsWith("/learning/curves: expected curves here or in \"curves_file\", "
+                               "found neither"));
+    CHECK_THAT(complaint_of([] {
                    learning(R"({"model": "recorded_curves", "curves_file": "", "target": 1})");
                }),
                Catch::EndsWith("/learning/curves_file: expected a file, found \"\""));
